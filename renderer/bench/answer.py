@@ -43,7 +43,6 @@ class Contest:
 
     @property
     def best(self) -> KernelMeasurement:
-        """Returns the fastest kernel."""
         return self.kernels[0]
 
     @property

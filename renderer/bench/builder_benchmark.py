@@ -3,21 +3,25 @@ GPU with BVH-based Packet Traversal, 2007, table 1. Then kernels are measured on
 can choose, with the same rays, and the builder that a GPU runs is timed step by step, beside the CPU.
 """
 
+import argparse
 import gc
 import sys
 import time
 import tracemalloc
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from statistics import median
 from typing import Any
 
-from renderer.bench.kernel_benchmark import Comparison, KernelFacts, KernelMeasurement, over_views
-from renderer.bench.table import MISSING, STRUCK_OUT, aligned, number, ranged, share
+from renderer.bench.kernel_benchmark import Comparison, KernelFacts, KernelMeasurement, compare, over_views
+from renderer.bench.ray_sources import PlannedRays
+from renderer.bench.table import MISSING, aligned, number, rate_cell, share
+from renderer.bench.workload import Workload
 from renderer.plain_text import rounded
+from scenes.model import Snapshot
 from tracecore import Device
-from tracecore.benchmarks.tree_time import TreeTime
+from tracecore.benchmarks.tree_time import TreeTime, tree_time
 from tracecore.bvh import binned_sah, lbvh, ploc, sweep_sah
 from tracecore.bvh.builders import BUILDERS
 from tracecore.bvh.reinsertion import reinserted
@@ -29,6 +33,9 @@ EXACT = "exact"
 
 #: Triangles that are built before anything is measured, so that no time is spent on loading machine code.
 FIRST_TRIANGLES = 1000
+
+#: A row of a file of figures, by its keys in `figure_keys.BUILDERS`.
+Row = dict[str, Any]
 
 #: Builds a tree with so many threads, None for all cores.
 Build = Callable[[Floats, int | None], BinaryTree]
@@ -49,50 +56,28 @@ class BuildWay:
     beyond: str = ""
 
 
-def _exact(triangles: Floats, _threads: int | None) -> BinaryTree:
-    return sweep_sah.build(triangles)
-
-
-def _binned(triangles: Floats, threads: int | None) -> BinaryTree:
-    return binned_sah.build(triangles, threads=threads)
-
-
-def _fast(triangles: Floats, threads: int | None) -> BinaryTree:
-    return binned_sah.build(triangles, binning=binned_sah.FAST_BINNING, threads=threads)
-
-
-def _ploc(triangles: Floats, threads: int | None) -> BinaryTree:
-    return ploc.build(triangles, threads=threads)
-
-
-def _lbvh(triangles: Floats, _threads: int | None) -> BinaryTree:
-    return lbvh.build(triangles)
-
-
-def _reinserted(triangles: Floats, threads: int | None) -> BinaryTree:
-    return reinserted(_binned(triangles, threads), threads=threads)
-
-
 WAYS: Mapping[str, BuildWay] = {
-    EXACT: BuildWay(build=_exact, uses_threads=False, most=4_000_000, beyond="it takes minutes"),
-    "binned": BuildWay(build=_binned),
-    "fast": BuildWay(build=_fast),
-    "ploc": BuildWay(build=_ploc),
-    "lbvh": BuildWay(build=_lbvh, uses_threads=False),
-    "reinserted": BuildWay(build=_reinserted),
+    EXACT: BuildWay(
+        build=lambda triangles, _: sweep_sah.build(triangles),
+        uses_threads=False,
+        most=4_000_000,
+        beyond="it takes minutes",
+    ),
+    "binned": BuildWay(build=lambda triangles, threads: binned_sah.build(triangles, threads=threads)),
+    "fast": BuildWay(
+        build=lambda triangles, threads: binned_sah.build(triangles, binning=binned_sah.FAST_BINNING, threads=threads)
+    ),
+    "ploc": BuildWay(build=lambda triangles, threads: ploc.build(triangles, threads=threads)),
+    "lbvh": BuildWay(build=lambda triangles, _: lbvh.build(triangles), uses_threads=False),
+    "reinserted": BuildWay(
+        build=lambda triangles, threads: reinserted(binned_sah.build(triangles, threads=threads), threads=threads)
+    ),
 }
 
 
 @dataclass(frozen=True, kw_only=True)
 class BuiltTree:
-    """Holds what was measured of a builder on a scene.
-
-    seconds, least, most: median and range over rounds, processor time of one thread, sorting included.
-    thread_seconds: median wall time of all threads; None where one thread builds.
-    bytes: the most that arrays took while it was built, for each triangle, the tree included.
-    nodes: how many nodes the binary tree has.
-    sah_cost: expected cost of a ray by the surface area heuristic.
-    """
+    """Holds what was measured of a builder on a scene, as `figure_keys.BUILDERS` explains it."""
 
     builder: str
     seconds: float
@@ -102,6 +87,35 @@ class BuiltTree:
     bytes: float
     nodes: int
     sah_cost: float
+
+
+def scene_figures(
+    arguments: argparse.Namespace, snapshot: Snapshot, device: Device, kernels: Sequence[str]
+) -> dict[str, list[Row]]:
+    """Measures the builders on a scene, the one that a GPU has of its own, and kernels on their trees; prints the
+    tables, and returns the rows of each list of `figure_keys.BUILDERS`.
+
+    arguments: those of `renderer.commands.bench_builders`.
+    kernels: names, none where no rays are traced.
+    """
+    triangles, repeats, threads = snapshot.positions, arguments.repeat, arguments.threads
+    heading = f"{snapshot.name}, {len(triangles)} triangles"
+    trees = built_trees(triangles, repeats, threads)
+    print(f"{heading}\n{table(trees)}", flush=True)
+    print("".join(f"{line}\n" for line in left_out(len(triangles))), end="", flush=True)
+    found: dict[str, list[Row]] = {"rows": [asdict(one) | {"quality": quality(trees, one.builder)} for one in trees]}
+    if device == "gpu":
+        times = tree_time(triangles, repeats)
+        print(f"{heading}\n{time_table(times)}", flush=True)
+        found["times"] = [time_row(times)]
+    if kernels:
+        workload = Workload(PlannedRays.chosen(arguments, snapshot, KINDS).sets)
+        rounds = {"repeats": repeats, "threads": threads}
+        rates = tree_rates(device, lambda name: compare(snapshot, device, kernels, workload, builder=name, **rounds))
+        print(f"{heading}, on the {device}\n{rate_table(rates)}", flush=True)
+        found["rates"] = rate_rows(rates)
+    about = {"scene": snapshot.name, "triangles": len(triangles)}
+    return {key: [about | row for row in rows] for key, rows in found.items()}
 
 
 def builders_for(triangles: int) -> list[str]:
@@ -207,7 +221,7 @@ def time_table(found: TreeTime) -> str:
     return aligned(rows)
 
 
-def time_row(found: TreeTime) -> dict[str, Any]:
+def time_row(found: TreeTime) -> Row:
     """Returns the figures for a file, by their keys in `figure_keys.BUILDERS`."""
     return {
         "gpu": dict(found.gpu),
@@ -224,96 +238,64 @@ Steps = Iterable[tuple[KernelFacts, list[KernelMeasurement]]]
 KINDS = ("primary", "bounce1", "photon")
 
 
-@dataclass(frozen=True, kw_only=True)
-class TreeRate:
-    """Holds the rate of a kernel on the tree of a builder.
-
-    rate, least, most: median and range of rounds, over all view points, in millions of rays per second.
-    relative: the rate over that of the default builder's tree, with the same kernel and rays; None where the hits on
-    one of them are wrong.
-    sah_cost: expected cost of a ray by the surface area heuristic, of the tree as the kernel traverses it.
-    compared: how many rays had their hits compared with the CPU's.
-    wrong: the first wrong ray in words; the rate counts for nothing then. None where all are right.
-    """
-
-    builder: str
-    kernel: str
-    kind: str
-    rays: int
-    rate: float
-    least: float
-    most: float
-    relative: float | None
-    sah_cost: float
-    compared: int
-    wrong: str | None
-
-
-def tree_rates(device: Device, measured: Callable[[str], Steps]) -> list[TreeRate]:
-    """Returns the rates of kernels on the trees of all builders that renders can choose, the default first.
+def tree_rates(device: Device, measured: Callable[[str], Steps]) -> dict[str, Comparison]:
+    """Returns what kernels do on the trees of each builder that renders can choose, over all view points, by the name
+    of the builder, the default first. Rates are relative to those on the default builder's trees.
 
     measured: measures all kernels, by `kernel_benchmark.compare`, on trees of the builder of a name.
     """
-    return list(_over_default({builder: _compared(device, measured(builder)) for builder in BUILDERS}))
+    found = {builder: _compared(device, measured(builder)) for builder in BUILDERS}
+    right = (one for one in found[next(iter(BUILDERS))].measurements if not one.wrong)
+    defaults = {(one.kernel, one.kind): one.rate for one in right}
+
+    def over_default(one: KernelMeasurement) -> KernelMeasurement:
+        default = None if one.wrong else defaults.get((one.kernel, one.kind))
+        return replace(one, relative=None if default is None else one.rate / default)
+
+    return {
+        builder: replace(compared, measurements=tuple(map(over_default, compared.measurements)))
+        for builder, compared in found.items()
+    }
 
 
 def _compared(device: Device, steps: Steps) -> Comparison:
     """Returns what was measured on the trees of one builder, over all view points."""
     facts, measurements = zip(*steps, strict=True)
-    return over_views(
-        Comparison(
-            device=device,
-            baseline=facts[0].kernel,
-            kernels=facts,
-            measurements=tuple(one for of_kernel in measurements for one in of_kernel),
-        )
-    )
+    every = tuple(one for of_kernel in measurements for one in of_kernel)
+    return over_views(Comparison(device=device, baseline=facts[0].kernel, kernels=facts, measurements=every))
 
 
-def _over_default(found: Mapping[str, Comparison]) -> Iterator[TreeRate]:
-    """Yields the rates, builder after builder."""
-    right = (one for one in found[next(iter(BUILDERS))].measurements if not one.wrong)
-    defaults = {(one.kernel, one.kind): one.rate for one in right}
+def rate_rows(found: Mapping[str, Comparison]) -> list[Row]:
+    """Returns the figures of `tree_rates` for a file, by their keys in `figure_keys.BUILDERS`."""
+    names = ("kernel", "kind", "rays", "rate", "least", "most", "relative")
+    return [
+        {"builder": builder, **{name: getattr(one, name) for name in names}}
+        | {"sah_cost": cost, "compared": one.compared, "wrong": str(one.wrong) if one.wrong else None}
+        for builder, one, cost in _costed(found)
+    ]
+
+
+def _costed(found: Mapping[str, Comparison]) -> Iterator[tuple[str, KernelMeasurement, float]]:
+    """Yields each measurement with its builder, and the cost of its tree by the surface area heuristic."""
     for builder, compared in found.items():
         costs = {facts.kernel: facts.sah_cost for facts in compared.kernels}
         for one in compared.measurements:
-            default = None if one.wrong else defaults.get((one.kernel, one.kind))
-            yield TreeRate(
-                builder=builder,
-                kernel=one.kernel,
-                kind=one.kind,
-                rays=one.rays,
-                rate=one.rate,
-                least=one.least,
-                most=one.most,
-                relative=None if default is None else one.rate / default,
-                sah_cost=costs[one.kernel],
-                compared=one.compared,
-                wrong=str(one.wrong) if one.wrong else None,
-            )
+            yield builder, one, costs[one.kernel]
 
 
-def rate_table(rates: Sequence[TreeRate]) -> str:
+def rate_table(found: Mapping[str, Comparison]) -> str:
     """Returns a line for each kernel and builder, with the cost of the tree and a column for each kind of rays: Mrays/s
     with their range, and how many times the rate on the default builder's tree. Then a line for each that is wrong.
     """
-    kinds = list(dict.fromkeys(one.kind for one in rates))
-    cells = {(one.kernel, one.builder, one.kind): _cell(one) for one in rates}
-    costs = {(one.kernel, one.builder): number(one.sah_cost) for one in rates}
-    rows = [
-        [kernel, builder, costs[kernel, builder], *(cells[kernel, builder, kind] for kind in kinds)]
-        for kernel in dict.fromkeys(one.kernel for one in rates)
-        for builder in dict.fromkeys(one.builder for one in rates)
-    ]
+    rows: dict[tuple[str, str], list[str]] = {}
+    first = next(iter(found.values()))
+    for kernel in first.kernel_names:
+        for builder, one, cost in _costed(found):
+            if one.kernel == kernel:
+                rows.setdefault((kernel, builder), [kernel, builder, number(cost)]).append(rate_cell(one))
     lines = [
-        f"Struck out: {one.kernel} on the tree of {one.builder}, {one.kind}, whose hits are wrong: {one.wrong}."
-        for one in rates
+        f"Struck out: {one.kernel} on the tree of {builder}, {one.kind}, whose hits are wrong: {one.wrong}."
+        for builder, one, _ in _costed(found)
         if one.wrong
     ]
-    return "\n".join([aligned([["kernel, Mrays/s", "builder", "SAH cost", *kinds], *rows]), *lines])
-
-
-def _cell(one: TreeRate) -> str:
-    if one.wrong:
-        return STRUCK_OUT
-    return f"{ranged(one)} {MISSING if one.relative is None else f'{one.relative:.2f}x'}"
+    return "\n".join([aligned([["kernel, Mrays/s", "builder", "SAH cost", *first.kinds], *rows.values()]), *lines])

@@ -71,11 +71,7 @@ class Effort:
 
 
 def measured(
-    run: Run,
-    kernels: Sequence[str],
-    workload: Workload,
-    effort: Effort,
-    peers: Sequence[str] = (),
+    run: Run, kernels: Sequence[str], workload: Workload, effort: Effort, peers: Sequence[str] = ()
 ) -> Comparison:
     """Measures all kernels, then the peers, on the same rays, then photon runs and bounds of kernels whose hits are
     right.
@@ -98,11 +94,11 @@ def measured(
         for one in _photon_runs(run, [name for name in kernels if name not in wrong], effort):
             parts.photon_runs.append(one)
             _report(f"{one.kernel} done, photon run, {one.dispatch}")
-        return _bounded(parts.together(run, finished=True), run, workload, effort.bound_rays)
+        return _bounded(parts.together(run.device, run.baseline), run, workload, effort.bound_rays)
     except KeyboardInterrupt:
         if run.baseline not in [facts.kernel for facts in parts.kernels]:
             raise
-        return parts.together(run, finished=False)
+        return parts.together(run.device, run.baseline, finished=False)
 
 
 def _compared(
@@ -123,17 +119,13 @@ class Parts:
     measurements: list[KernelMeasurement] = field(default_factory=list)
     photon_runs: list[EndToEnd] = field(default_factory=list)
 
-    def together(self, run: Run, *, finished: bool) -> Comparison:
-        """Returns the comparison that these parts make.
-
-        run: what was measured.
-        finished: whether the run was finished, or was interrupted.
-        """
+    def together(self, device: Device, baseline: str, *, finished: bool = True) -> Comparison:
+        """Returns the comparison that these parts make. finished: whether nobody interrupted it."""
         return Comparison(
-            device=run.device,
-            baseline=run.baseline,
+            device=device,
+            baseline=baseline,
             kernels=tuple(self.kernels),
-            measurements=tuple(over_baseline(self.measurements, run.baseline)),
+            measurements=tuple(over_baseline(self.measurements, baseline)),
             peers=tuple(self.peers),
             photon_runs=tuple(self.photon_runs),
             finished=finished,
@@ -214,7 +206,6 @@ class Kernel:
     name: str
 
     def __str__(self) -> str:
-        """Returns its name in words."""
         return f"kernel {self.name}"
 
 

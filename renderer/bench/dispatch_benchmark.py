@@ -7,7 +7,7 @@ CPU's. Kernels are measured likewise, each in each way of dispatch, in photon ru
 
 from collections.abc import Iterator, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import median
 from typing import Any
 
@@ -90,6 +90,18 @@ def rows(tracer: Tracer, judge: Judge, scene: PackedScene, photons: int, repeats
             }
 
 
+def rows_of_ways(snapshot: Snapshot, choice: TracerChoice, photons: int, repeats: int) -> tuple[list[Row], str]:
+    """Returns the rows of each way of dispatch that a device has, and what traced, in words."""
+    scene, found, tracer = pack_scene(snapshot), list[Row](), ""
+    with context_of(snapshot, TracerChoice(device="cpu", threads=1), load_seconds=0.0) as right:
+        judge = Judge(right.tracer, len(snapshot.positions), share=1.0)
+        for dispatch in DISPATCHES if choice.device == "gpu" else (None,):
+            with context_of(snapshot, replace(choice, dispatch=dispatch), load_seconds=0.0) as context:
+                found += rows(context.tracer, judge, scene, photons, repeats)
+                tracer = f"{context.tracer.name} ({context.kernel_choice}), {context.tracer.threads} threads"
+    return found, tracer
+
+
 def dispatches(found: list[Row]) -> list[str]:
     """Returns the ways of dispatch that were measured, in order."""
     return list(dict.fromkeys(row["dispatch"] for row in found))
@@ -114,11 +126,8 @@ def table(found: list[Row]) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class EndToEnd:
-    """Holds what was measured of a photon run with one kernel and one way of dispatch.
-
-    rate, least, most: millions of rays per second of wall time, median and range of the runs; 0 where hits are wrong.
-    busy: share of the time in which the co-processor had something to trace.
-    wrong: the first wrong hit in words, for which the kernel was not timed; None where all were right.
+    """Holds what was measured of a photon run with one kernel and one way of dispatch, as `figure_keys.COMPARISON`
+    explains it; rates are 0 where hits are wrong.
     """
 
     kernel: str
@@ -156,16 +165,11 @@ def end_to_end(
                     try:
                         check_photons(context.tracer, judge, scene, task, photons, threads=threads)
                     except WrongHitError as error:
-                        yield _wrong_run(context.tracer, error)
+                        none = dict.fromkeys(("rate", "least", "most", "busy"), 0.0)
+                        name, way = context.tracer.name, context.tracer.dispatch
+                        yield EndToEnd(kernel=name, dispatch=way, **none, wrong=str(error))
                     else:
                         yield _timed_run(context, settings, photons, repeats)
-
-
-def _wrong_run(tracer: Tracer, error: WrongHitError) -> EndToEnd:
-    """Returns what is told of a kernel whose hits are wrong."""
-    return EndToEnd(
-        kernel=tracer.name, dispatch=tracer.dispatch, rate=0.0, least=0.0, most=0.0, busy=0.0, wrong=str(error)
-    )
 
 
 def _timed_run(context: RenderContext, settings: RenderSettings, photons: int, repeats: int) -> EndToEnd:

@@ -1,21 +1,16 @@
-"""This module measures the error of drivers at equal time, and how honest their pictures are about their noise.
+"""This module measures the error of drivers at equal time, and how honest their pictures are about their noise, as the
+help of `renderer.commands.bench_error` says.
 
-Each driver makes the same picture for the same time; what it has after 1, 2, 4 ... seconds is compared with a reference
-of many samples, which has other random numbers. The error is relative: of a pixel the root of the mean square over the
-channels, over its brightness in the reference (plus a hundredth of the mean brightness, for dark pixels); of a picture
-the root of the mean square over the pixels, of which the worst hundredth is left out, so that a few bright specks do
-not stand for the whole.
-
-A reference is noisy too: it should run ten times as long as what is compared with it.
-
-The noise that pictures estimate of themselves (`Film.relative_noise`) is compared with the true one over pictures that
-differ by their seeds alone: their estimate over their error against the mean of all the others.
+The error is relative: of a pixel the root of the mean square over the channels, over its brightness in the reference
+(plus a hundredth of the mean brightness, for dark pixels); of a picture the root of the mean square over the pixels, of
+which the worst hundredth is left out, so that a few bright specks do not stand for the whole. The noise that pictures
+estimate of themselves is `Film.relative_noise`.
 """
 
 import time
 from collections.abc import Iterator
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -38,34 +33,13 @@ Picture = npt.NDArray[np.float32]
 Row = dict[str, Any]
 
 
-@dataclass(frozen=True, kw_only=True)
-class Moments:
-    """These are the moments at which pictures are compared: after `first` seconds, then after twice as many each time,
-    up to `last`.
+def moment_after(seconds: float, first: float) -> float:
+    """Returns the first moment after so many seconds of those at which pictures are compared: `first`, twice as late,
+    and so on.
     """
-
-    first: float
-    last: float
-
-    def after(self, seconds: float) -> float:
-        """Returns the next moment after so many seconds."""
-        moment = self.first
-        while moment <= seconds:
-            moment *= 2.0
-        return moment
-
-
-@dataclass(frozen=True, kw_only=True)
-class Reference:
-    """Says where the reference comes from.
-
-    path: its file, `.npy` or `.exr`, which is made if it is not there; None keeps none.
-    driver, seconds: what makes it, and for how long.
-    """
-
-    path: Path | None
-    driver: str
-    seconds: float
+    while first <= seconds:
+        first *= 2.0
+    return first
 
 
 def error_of(picture: Picture, reference: Picture) -> float:
@@ -77,10 +51,10 @@ def error_of(picture: Picture, reference: Picture) -> float:
 
 
 def pictures(
-    context: RenderContext, name: str, settings: RenderSettings, moments: Moments
+    context: RenderContext, name: str, settings: RenderSettings, last: float, first: float = 1.0
 ) -> Iterator[tuple[float, Film]]:
-    """Yields the picture of a driver at each moment, or as soon as a pass is finished after it, with the seconds until
-    then.
+    """Yields the picture of a driver after `first` seconds, after twice as many each time, and after `last`, or as soon
+    as a pass is finished then, with the seconds until then.
 
     As in renders several passes are under way at once; those that are so after the last moment are given up. A pass
     beforehand, which does not count, has everything compiled.
@@ -89,33 +63,26 @@ def pictures(
         driver.render_pass(0)
     start = time.perf_counter()
     with closing(DRIVERS[name](context.snapshot, context.tracer, settings)) as driver:
-        film, moment = Film(settings.width, settings.height), moments.first
+        film, moment = Film(settings.width, settings.height), first
         with closing(driver.passes(count())) as passes:
             for made in passes:
                 film.add(made.values)
                 seconds = time.perf_counter() - start
-                if seconds >= min(moment, moments.last):
+                if seconds >= min(moment, last):
                     yield seconds, film
-                    moment = moments.after(seconds)
-                if seconds >= moments.last:
+                    moment = moment_after(seconds, first)
+                if seconds >= last:
                     return
 
 
-def reference_of(context: RenderContext, name: str, settings: RenderSettings, seconds: float) -> Picture:
-    """Returns a picture that was rendered for so many seconds."""
-    moments = Moments(first=seconds, last=seconds)
-    ((_, film),) = pictures(context, name, replace(settings, seed=REFERENCE_SEED), moments)
-    return film.linear
-
-
 def rows(
-    context: RenderContext, names: list[str], settings: RenderSettings, moments: Moments, reference: Picture
+    context: RenderContext, names: list[str], settings: RenderSettings, last: float, reference: Picture
 ) -> list[Row]:
-    """Returns a row of errors for each driver and moment."""
+    """Returns a row of errors for each driver and moment, the last of which is after so many seconds."""
     return [
         {"driver": name, "seconds": seconds, "passes": film.passes, "error": error_of(film.linear, reference)}
         for name in names
-        for seconds, film in pictures(context, name, settings, moments)
+        for seconds, film in pictures(context, name, settings, last)
     ]
 
 
@@ -197,18 +164,24 @@ def table(found: list[Row]) -> str:
     return "\n".join(lines)
 
 
-def reference_picture(context: RenderContext, settings: RenderSettings, reference: Reference) -> Picture:
-    """Returns the reference picture if its file is there; otherwise makes one and keeps it in that file, if it has a
-    name. Raises `UsageError` where the file's picture has another size.
+def reference_picture(
+    context: RenderContext, settings: RenderSettings, path: Path | None, driver: str, seconds: float
+) -> Picture:
+    """Returns the reference picture if its file is there; otherwise has a driver make one for so many seconds, and
+    keeps it in that file, if it has a name.
+
+    path: `.npy` or `.exr`.
+
+    Raises `UsageError` where the file's picture has another size.
     """
-    if reference.path is not None and reference.path.is_file():
-        kept = read_picture(reference.path).image
+    if path is not None and path.is_file():
+        kept = read_picture(path).image
         if kept.shape != (settings.height, settings.width, 3):
             size = f"{kept.shape[1]}x{kept.shape[0]}"
             wanted = f"{settings.width}x{settings.height}"
-            raise UsageError(f"the reference '{reference.path}' is of {size} pixels; expected {wanted}")
+            raise UsageError(f"the reference '{path}' is of {size} pixels; expected {wanted}")
         return kept
-    made = reference_of(context, reference.driver, settings, reference.seconds)
-    if reference.path is not None:
-        write_array(reference.path, made)
-    return made
+    ((_, film),) = pictures(context, driver, replace(settings, seed=REFERENCE_SEED), seconds, seconds)
+    if path is not None:
+        write_array(path, film.linear)
+    return film.linear

@@ -2,7 +2,6 @@
 describes the machine to those who read them.
 """
 
-import importlib.metadata
 import importlib.util
 import json
 import os
@@ -20,7 +19,7 @@ from renderer.bench.page import Circumstances
 from renderer.errors import UsageError
 from renderer.film.image_file import check_folder, make_default_folder
 from renderer.scene.render_context import check_scene
-from renderer.version import SOFTWARE, __version__
+from renderer.version import SOFTWARE, __version__, version_of
 
 #: What files may end in, and the packages that make them, by the option that names them.
 SUFFIXES = {"--plot": (".png", ".svg"), "--html": (".html",), "--heatmap": (".png",)}
@@ -43,8 +42,8 @@ def circumstances_of(command_line: Sequence[str], scene: str, triangles: int) ->
 
 
 def check_request(arguments: Namespace) -> None:
-    """Checks --json, --plot, --html and the scene, or scenes, before anything is measured, where a command has them,
-    and makes the default folder.
+    """Checks the files of `check_files` and the scene, or scenes, before anything is measured, where a command has
+    them, and makes the default folder.
 
     Raises `UsageError` if a file could not be written later, and the error of `scenes.load` if there is no such scene.
     """
@@ -55,11 +54,11 @@ def check_request(arguments: Namespace) -> None:
 
 
 def check_files(arguments: Namespace) -> list[Path]:
-    """Returns the files that --json, --plot, --html and --heatmap ask for, where a command has them.
+    """Returns the files that --json, --markdown, --plot, --html and --heatmap ask for, where a command has them.
 
     Raises `UsageError` for one that could not be written later.
     """
-    asked = {option: getattr(arguments, option[2:], None) for option in ("--json", *SUFFIXES)}
+    asked = {option: getattr(arguments, option[2:], None) for option in ("--json", "--markdown", *SUFFIXES)}
     files = {option: path for option, path in asked.items() if path}
     for option, path in files.items():
         if option in SUFFIXES:
@@ -79,11 +78,20 @@ def check_suffix(path: Path, suffixes: Sequence[str]) -> None:
 
 
 def write_results(
-    arguments: Namespace, about: Circumstances, figures: Mapping[str, Any], draw: Callable[[str], bytes]
+    arguments: Namespace,
+    scene: str,
+    triangles: int,
+    figures: Mapping[str, Any],
+    draw: Callable[[str], bytes] | None = None,
 ) -> None:
-    """Writes the figures that --json asks for, and the plot of --plot. draw: returns the plot's file, by its suffix."""
+    """Writes the figures that --json asks for, with how they were measured, and the plot of --plot.
+
+    scene, triangles: its name and how many triangles it has.
+    draw: returns the plot's file, by its suffix; None where there is no --plot.
+    """
+    about = circumstances_of(arguments.command_line, scene, triangles)
     writes: list[Callable[[], object]] = [partial(write_figures, arguments.json, about, figures)]
-    if arguments.plot:
+    if draw is not None and arguments.plot:
         writes.append(lambda: write_whole(arguments.plot, draw(arguments.plot.suffix.lower())))
     write_each(*writes)
 
@@ -111,12 +119,11 @@ def machine_facts() -> dict[str, str]:
         **gpu_facts(),
         "tracecore": __version__,
         "Python": platform.python_version(),
-        **{name: version for name in REPORTED_PACKAGES if (version := package_version(name))},
+        **{name: version for name in REPORTED_PACKAGES if (version := version_of(name))},
     }
 
 
 def processor_name() -> str:
-    """Returns the name of the processor as the system gives it."""
     listing = Path("/proc/cpuinfo")
     if listing.is_file():
         for line in listing.read_text(errors="replace").splitlines():
@@ -134,11 +141,3 @@ def gpu_facts() -> dict[str, str]:
         return {}
     driver, runtime = cuda_versions()
     return {"GPU": f"{gpu_name()} ({device_architecture()})", "CUDA": f"{runtime}; driver for up to {driver}"}
-
-
-def package_version(name: str) -> str | None:
-    """Returns the version of a package, or None where it is not installed."""
-    try:
-        return importlib.metadata.version(name)
-    except importlib.metadata.PackageNotFoundError:
-        return None

@@ -23,7 +23,7 @@ from renderer.bench.page import Circumstances, Figure
 from renderer.bench.plot import plot_kernels
 from renderer.bench.ray_generators import RayPlan, RaySets
 from renderer.bench.report import Pictures, fitted, page
-from renderer.bench.view_points import ViewPoint
+from renderer.bench.view_points import ViewPoint, chosen_views
 from renderer.drivers import DRIVERS
 from renderer.drivers.driver import RenderSettings
 from renderer.errors import UsageError
@@ -45,73 +45,45 @@ VIEW_SIZE = (240, 180)
 VIEW_PASSES = 16
 
 
-@dataclass(frozen=True, kw_only=True)
-class BenchFiles:
-    """These are the paths that are to be written.
+def check_bench_files(arguments: Namespace, device: Device, heat_kernels: Sequence[str]) -> None:
+    """Checks the files that --json, --plot, --html and --heatmap ask for, and makes the default folder.
 
-    json, plot, html: for all figures, a plot, and a page.
-    heat: for heat maps, each with its view point, kernel and quantity in the name.
-    heat_kernels: names of the kernels of which there are heat maps.
+    heat_kernels: names of the kernels of which there are heat maps, each with its view point, kernel and quantity in
+    the name of its file.
+
+    Raises `UsageError` now if something could not be written later.
     """
+    heat: Path | None = arguments.heatmap
+    if heat and device == "cpu":
+        raise UsageError("--heatmap needs --device gpu or emulator: the CPU's kernel does not count its steps")
+    paths = check_files(arguments)
+    if heat:
+        names = (f"{escape(heat.stem)}-*-{plain_name(kernel)}-*{escape(heat.suffix)}" for kernel in heat_kernels)
+        check_replaceable([path for name in names for path in heat.parent.glob(name)], arguments.replace)
+    make_default_folder(paths)
 
-    json: Path | None = None
-    plot: Path | None = None
-    html: Path | None = None
-    heat: Path | None = None
-    heat_kernels: tuple[str, ...] = ()
 
-    @classmethod
-    def checked(cls, arguments: Namespace, device: Device, heat_kernels: Sequence[str]) -> Self:
-        """Returns the files that --json, --plot, --html and --heatmap ask for, and makes the default folder.
+def write_bench_files(arguments: Namespace, heat_kernels: Sequence[str], found: Comparison, run: "Run") -> None:
+    """Writes all files that are asked for, also after one that cannot be written. Raises its `WriteError` then.
 
-        Raises `UsageError` now if something could not be written later.
-        """
-        if arguments.heatmap and device == "cpu":
-            raise UsageError("--heatmap needs --device gpu or emulator: the CPU's kernel does not count its steps")
-        paths = check_files(arguments)
-        files = cls(
-            json=arguments.json,
-            plot=arguments.plot,
-            html=arguments.html,
-            heat=arguments.heatmap,
-            heat_kernels=tuple(heat_kernels),
-        )
-        check_replaceable(files._heat_maps_there(), arguments.replace)
-        make_default_folder(paths)
-        return files
+    heat_kernels: as of `check_bench_files`.
+    """
+    heat, plot, html = arguments.heatmap, arguments.plot, arguments.html
+    heats = list(run.heat_figures(heat_kernels)) if heat else []
 
-    def _heat_maps_there(self) -> Iterator[Path]:
-        """Yields the files that are there of heat maps of these kernels."""
-        if self.heat:
-            for kernel in self.heat_kernels:
-                names = f"{escape(self.heat.stem)}-*-{plain_name(kernel)}-*{escape(self.heat.suffix)}"
-                yield from self.heat.parent.glob(names)
+    def write_page() -> None:
+        drawing = plot_kernels(found, run.title, ".svg")
+        plots = [Figure(caption=run.title, content=drawing, media_type="image/svg+xml")]
+        pictures = Pictures(plots=plots, views=list(run.view_figures()), heat_maps=heats)
+        write_whole(html, bounded_page(found, run.circumstances, pictures).encode())
 
-    def write(self, found: Comparison, run: "Run") -> None:
-        """Writes all files that are asked for, also after one that cannot be written. Raises its `WriteError` then."""
-        writes: list[Callable[[], object]] = [
-            partial(write_figures, self.json, run.circumstances, found.as_dict()),
-            partial(self._write_plot, found, run),
-        ]
-        heats = list(run.heat_figures(self.heat_kernels)) if self.heat else []
-        for figure in heats:
-            writes.append(partial(self._write_heat, figure))
-        write_each(*writes, partial(self._write_page, found, run, heats))
-
-    def _write_plot(self, found: Comparison, run: "Run") -> None:
-        if self.plot:
-            write_whole(self.plot, plot_kernels(found, run.title, self.plot.suffix.lower()))
-
-    def _write_heat(self, figure: Figure) -> None:
-        if self.heat:
-            write_whole(self.heat.with_stem(f"{self.heat.stem}-{plain_name(figure.caption)}"), figure.content)
-
-    def _write_page(self, found: Comparison, run: "Run", heats: list[Figure]) -> None:
-        if self.html:
-            drawing = plot_kernels(found, run.title, ".svg")
-            plots = [Figure(caption=run.title, content=drawing, media_type="image/svg+xml")]
-            pictures = Pictures(plots=plots, views=list(run.view_figures()), heat_maps=heats)
-            write_whole(self.html, bounded_page(found, run.circumstances, pictures).encode())
+    writes: list[Callable[[], object]] = [
+        partial(write_figures, arguments.json, run.circumstances, found.as_dict()),
+        *([lambda: write_whole(plot, plot_kernels(found, run.title, plot.suffix.lower()))] if plot else []),
+        *(partial(write_whole, heat.with_stem(f"{heat.stem}-{plain_name(one.caption)}"), one.content) for one in heats),
+        *([write_page] if html else []),
+    ]
+    write_each(*writes)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -129,6 +101,19 @@ class Run:
     device: Device
     baseline: str
     threads: int | None
+
+    @classmethod
+    def chosen(cls, arguments: Namespace, snapshot: Snapshot, device: Device, baseline: str) -> Self:
+        """Returns what the options of a command ask for, on the scene that it has read."""
+        return cls(
+            command_line=tuple(arguments.command_line),
+            snapshot=snapshot,
+            views=chosen_views(arguments, snapshot),
+            plan=RayPlan.chosen(arguments, snapshot.positions),
+            device=device,
+            baseline=baseline,
+            threads=arguments.threads,
+        )
 
     @cached_property
     def circumstances(self) -> Circumstances:

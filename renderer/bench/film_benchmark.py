@@ -33,20 +33,6 @@ Row = dict[str, Any]
 
 
 @dataclass(frozen=True, kw_only=True)
-class FilmOrder:
-    """Says what is measured.
-
-    words: of the command line of `tracecore render`, without frames, device and output.
-    frames: their numbers.
-    repeats: films that are timed; the median counts.
-    """
-
-    words: Sequence[str]
-    frames: range
-    repeats: int
-
-
-@dataclass(frozen=True, kw_only=True)
 class TimedFilm:
     """Holds one film that was timed.
 
@@ -62,15 +48,18 @@ class TimedFilm:
     size: tuple[int, int]
 
 
-def film_row(order: FilmOrder, device: str) -> Row:
-    """Returns the row of a device: figures of the median film. Raises what `make_film` raises."""
-    make_film(order.words, order.frames[:WARM_UP_FRAMES], device)
-    made = sorted((make_film(order.words, order.frames, device) for _ in range(order.repeats)), key=lambda m: m.seconds)
+def film_row(words: Sequence[str], frames: range, repeats: int, device: str) -> Row:
+    """Returns the row of a device: figures of the median of so many films. Raises what `make_film` raises.
+
+    words: of the command line of `tracecore render`, without frames, device and output.
+    """
+    make_film(words, frames[:WARM_UP_FRAMES], device)
+    made = sorted((make_film(words, frames, device) for _ in range(repeats)), key=lambda one: one.seconds)
     middle, seconds = made[(len(made) - 1) // 2], [one.seconds for one in made]
     row = {name: middle.frame[name] for name in FIGURES}
-    row |= {"width": middle.size[0], "height": middle.size[1], "frames": len(order.frames)}
+    row |= {"width": middle.size[0], "height": middle.size[1], "frames": len(frames)}
     row |= {"seconds": median(seconds), "least": seconds[0], "most": seconds[-1]}
-    row["frames_per_second"] = ratio(len(order.frames), row["seconds"])
+    row["frames_per_second"] = ratio(len(frames), row["seconds"])
     row["rays_share"] = ratio(middle.film["seconds.main.rays"], middle.seconds)
     row["outside"] = middle.seconds - middle.film["seconds.wall"]
     for key in FILM_ROWS:
@@ -80,7 +69,7 @@ def film_row(order: FilmOrder, device: str) -> Row:
 
 
 def make_film(words: Sequence[str], frames: range, device: str) -> TimedFilm:
-    """Returns a film of these frames, which is made and removed. words: as of `FilmOrder`.
+    """Returns a film of these frames, which is made and removed. words: as of `film_row`.
 
     Raises `UsageError` or `RenderError` with what the command says, where it cannot make the film or fails.
     """

@@ -7,7 +7,7 @@ photons where they lie evenly.
 
 import math
 import time
-from dataclasses import dataclass
+from typing import Any
 
 from renderer.drivers.driver import RenderSettings
 from renderer.drivers.photons_only import OneMap, PhotonsOnlyDriver
@@ -20,30 +20,6 @@ from tracecore.dispatch.tracer import Tracer
 
 #: How often a pass is timed; the least time counts.
 ROUNDS = 3
-
-
-@dataclass(frozen=True, kw_only=True)
-class GatherCost:
-    """Holds what was measured of the gather. Seconds are of the processor, summed over the threads.
-
-    photons: how many are in the map.
-    sort_seconds: to sort them into cells.
-    points: at how many photons were gathered.
-    gather_seconds: of all gathers.
-    """
-
-    photons: int
-    sort_seconds: float
-    points: int
-    gather_seconds: float
-
-    def text(self) -> str:
-        """Returns the figures as a line of text."""
-        each = 1e6 * self.gather_seconds / self.points
-        return (
-            f"{self.photons} photons sorted in {self.sort_seconds:.2f} s; {self.points} gathers in "
-            f"{self.gather_seconds:.2f} s of one core, {each:.2f} us each"
-        )
 
 
 def gather_settings(
@@ -71,8 +47,8 @@ def pass_seconds(driver: PhotonsOnlyDriver) -> float:
     return min(seconds[1:])
 
 
-def measure(snapshot: Snapshot, tracer: Tracer, settings: RenderSettings) -> GatherCost:
-    """Measures the gather on a scene."""
+def measure(snapshot: Snapshot, tracer: Tracer, settings: RenderSettings) -> dict[str, Any]:
+    """Returns what the gather costs on a scene, by the keys of `figure_keys.GATHER`."""
     driver = PhotonsOnlyDriver(snapshot, tracer, settings)
     photons, lookup = driver.one_map
     started = time.process_time()
@@ -83,4 +59,14 @@ def measure(snapshot: Snapshot, tracer: Tracer, settings: RenderSettings) -> Gat
     driver.one_map = OneMap(photons, no_photons())
     gathering -= pass_seconds(driver)
     driver.close()
-    return GatherCost(photons=photon_map.photons, sort_seconds=sort_seconds, points=points, gather_seconds=gathering)
+    counts = {"photons": photon_map.photons, "sort_seconds": sort_seconds}
+    return counts | {"points": points, "gather_seconds": gathering}
+
+
+def cost_in_words(cost: dict[str, Any]) -> str:
+    """Returns the figures of `measure` as a line of text."""
+    each = 1e6 * cost["gather_seconds"] / cost["points"]
+    return (
+        f"{cost['photons']} photons sorted in {cost['sort_seconds']:.2f} s; {cost['points']} gathers in "
+        f"{cost['gather_seconds']:.2f} s of one core, {each:.2f} us each"
+    )

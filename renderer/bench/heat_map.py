@@ -104,17 +104,11 @@ def heat_map(heat: HeatMap, top: float) -> Image.Image:
     image.paste(Image.fromarray(colored(bar)), (bar_left, upper))
     draw, font = ImageDraw.Draw(image), ImageFont.load_default(LETTERS)
     draw.text((left, BORDER), heat.title, fill="black", font=font)
-    for share in (0.0, 0.25, 0.5, 0.75, 1.0):
-        y = upper + (1.0 - share) * (height - 1)
-        draw.text(
-            (bar_left + SCALE_WIDTH + 4, y), heat.label(share * top), fill="black", font=font, anchor=_anchor(share)
-        )
+    # The numbers at the ends of the scale do not stand out beyond it.
+    for share, anchor in ((0.0, "ls"), (0.25, "lm"), (0.5, "lm"), (0.75, "lm"), (1.0, "la")):
+        place = (bar_left + SCALE_WIDTH + 4, upper + (1.0 - share) * (height - 1))
+        draw.text(place, heat.label(share * top), fill="black", font=font, anchor=anchor)
     return image
-
-
-def _anchor(share: float) -> str:
-    """Returns the anchor of a number beside the scale, so that those at its ends do not stand out beyond it."""
-    return {0.0: "ls", 1.0: "la"}.get(share, "lm")
 
 
 def enlarged(pixels: Pixels) -> Pixels:

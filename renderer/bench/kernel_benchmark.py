@@ -12,11 +12,11 @@ from renderer.scene.render_context import TracerChoice, context_of
 from scenes.model import Snapshot
 from tracecore import Device, device_and_index
 from tracecore.analysis.steps import StepsPerRay
-from tracecore.benchmarks.kernel_time import timed_rounds
+from tracecore.benchmarks.kernel_rates import timed_rounds
 from tracecore.cuda.device import choose_gpu
 from tracecore.dispatch.tracer import Tracer
 from tracecore.kernels.strategies import find_strategy, strategy_names
-from tracecore.rays import Floats, Query
+from tracecore.rays import Query
 from tracecore.tracers.cpu import CpuTracer
 from tracecore.tracers.gpu import GpuTracer, gpu_unavailable_reason
 
@@ -29,17 +29,11 @@ COUNTED_RAYS = 1 << 20
 
 @dataclass(frozen=True, kw_only=True)
 class KernelMeasurement:
-    """Holds what was measured of a kernel on a kind of rays.
+    """Holds what was measured of a kernel or peer on a kind of rays, as `figure_keys.COMPARISON` explains it.
 
-    rate, least, most: median and range of rounds, in millions of rays per second.
-    seconds: of each round; of several view points, of all their rays.
-    view: name of the view point that the rays come from, or NO_VIEW, or MEAN_VIEW, see `over_views`.
-    relative: the rate over that of the baseline; None where the hits of one of them are wrong.
-    bound: what the device could reach if memory took no time, by the simulator, in millions of rays per second.
-    agreement: of a peer, the share of rays that it answers as our kernels do.
-    compared: how many rays had their hits compared with the CPU's.
-    wrong: the first of them that is wrong; the rate counts for nothing then. None where all are right, or, of a peer,
-    all but so few as `workload` says.
+    seconds: of several view points, of all their rays.
+    view: may be NO_VIEW, or MEAN_VIEW, see `over_views`.
+    wrong: the rate counts for nothing then. None where all are right, or, of a peer, all but so few as `workload` says.
     """
 
     kernel: str
@@ -65,13 +59,7 @@ class KernelMeasurement:
 
 @dataclass(frozen=True, kw_only=True)
 class KernelFacts:
-    """Holds what is known of a kernel and its tree.
-
-    build_seconds: time to make the tree ready; for the first tracer in a process it includes loading machine code.
-    is_tree_cached: whether the tree was not built then, but read (`tracecore.bvh.tree_cache`).
-    registers, occupancy, rays_at_once: on a GPU, registers of a thread, occupancy, and how many rays there is room for;
-    of closest and any hit.
-    """
+    """Holds what is known of a kernel and its tree, as `figure_keys.COMPARISON` explains it."""
 
     kernel: str
     nodes: int
@@ -203,9 +191,10 @@ def measure(tracer: Tracer, rays: RaySet, repeats: int) -> KernelMeasurement:
     """Measures the rate of a kernel on some rays, whether its hits are right, and then what it does for them."""
     rounds = timed_rounds(tracer, rays.rays, rays.query, repeats)
     measured = replace(measurement(tracer.name, rays, rounds.seconds), wrong=rays.wrong_ray(rounds.hits))
-    if measured.wrong:
+    if measured.wrong or not isinstance(tracer, GpuTracer):  # which alone counts its steps
         return measured
-    return replace(measured, steps=steps_per_ray(tracer, sample(rays.rays, COUNTED_RAYS), rays.query))
+    counts = tracer.count_steps(sample(rays.rays, COUNTED_RAYS), rays.query)
+    return replace(measured, steps=counts.per_ray(find_strategy(tracer.name)))
 
 
 def measurement(name: str, rays: RaySet, seconds: Sequence[float]) -> KernelMeasurement:
@@ -222,13 +211,6 @@ def measurement(name: str, rays: RaySet, seconds: Sequence[float]) -> KernelMeas
         most=max(rates),
         seconds=tuple(seconds),
     )
-
-
-def steps_per_ray(tracer: Tracer, rays: Floats, query: Query) -> StepsPerRay | None:
-    """Returns the steps that a GPU counted, per ray; None where the tracer is not on a GPU."""
-    if isinstance(tracer, GpuTracer):
-        return tracer.count_steps(rays, query).per_ray(find_strategy(tracer.name))
-    return None
 
 
 def over_baseline(measurements: Sequence[KernelMeasurement], baseline: str) -> list[KernelMeasurement]:

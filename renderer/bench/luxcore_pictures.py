@@ -116,7 +116,6 @@ def light_properties(light: Light) -> Properties:
 
 
 def picture(scene: Any, way: str, order: PeerOrder, samples: int) -> PeerPicture:
-    """Returns the picture of so many samples."""
     width, height = order.size
     seconds, linear = [], np.zeros((height, width, 3), np.float32)
     for seed in range(order.repeats):

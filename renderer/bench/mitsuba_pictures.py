@@ -39,7 +39,6 @@ def render(way: str, order: PeerOrder) -> list[PeerPicture]:
 
 
 def picture(scene: Any, view: Any, order: PeerOrder, samples: int) -> PeerPicture:
-    """Returns the picture of so many samples."""
     width, height = order.size
     integrator = mi.load_dict({"type": "path", "max_depth": order.max_bounces + 1} | portions(width * height, samples))
     if dr.is_jit_v(mi.Float):

@@ -132,7 +132,6 @@ class Page:
     facts: Mapping[str, str] = field(default_factory=dict)
 
     def html(self) -> str:
-        """Returns the page as HTML."""
         from jinja2 import Environment, StrictUndefined
 
         environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)

@@ -72,20 +72,25 @@ def claims(paper: Paper, found: Comparison) -> Block:
     return block
 
 
+def by_kind(
+    block_of: Callable[[Paper, str, Mapping[str, KernelMeasurement]], Block],
+) -> Callable[[Paper, Ours], list[Block]]:
+    """Returns what makes a block for each kind of rays, and one of what the text says."""
+
+    def blocks(paper: Paper, ours: Ours) -> list[Block]:
+        found = ours.found
+        return [*(block_of(paper, kind, _of_kind(found, kind)) for kind in found.kinds), claims(paper, found)]
+
+    return blocks
+
+
 # ------------------------------------------------------------------------------------------------------- Aila, Laine
 
 
-def aila_laine(paper: Paper, ours: Ours) -> list[Block]:
-    """Returns a block for each kind of rays, and one of what the text says.
-
-    A block shows lanes with work, the simulated rate, the measured one, the one over the other, and the published ones
-    by scene.
-    """
-    found = ours.found
-    return [*(_aila_laine_block(paper, kind, _of_kind(found, kind)) for kind in found.kinds), claims(paper, found)]
-
-
 def _aila_laine_block(paper: Paper, kind: str, own: Mapping[str, KernelMeasurement]) -> Block:
+    """Returns lanes with work, the simulated rate, the measured one, the one over the other, and the published ones by
+    scene.
+    """
     heads = ("kernel", "lanes", "simulated", "measured", "of simulated", *AILA_LAINE_RATES)
     block = [[f"{kind}: {_count(own)} rays", *heads]]
     for label, kernel in paper.rows.items():
@@ -114,15 +119,8 @@ def _published(rates: Published | None) -> str:
 # --------------------------------------------------------------------------------------- Lier, Stamminger, Selgrad
 
 
-def lier(paper: Paper, ours: Ours) -> list[Block]:
-    """Returns a block for each kind of rays, with a rate and its ratio to those of the references, and one of what the
-    text says.
-    """
-    found = ours.found
-    return [*(_lier_block(paper, kind, _of_kind(found, kind)) for kind in found.kinds), claims(paper, found)]
-
-
 def _lier_block(paper: Paper, kind: str, own: Mapping[str, KernelMeasurement]) -> Block:
+    """Returns a rate and its ratio to those of the references."""
     block = [[f"{kind}: {_count(own)} rays", "kernel", "measured", *(f"over {name}" for name in LIER_REFERENCES)]]
     for label, kernel in paper.rows.items():
         ratios = (_ratio(own[kernel].rate, own[reference].rate) for reference in LIER_REFERENCES.values())
@@ -262,8 +260,8 @@ def _idle(one: KernelMeasurement) -> tuple[str, str]:
 
 #: The blocks of a paper by its name.
 BLOCKS: Mapping[str, Callable[[Paper, Ours], list[Block]]] = {
-    AILA_LAINE.name: aila_laine,
-    LIER.name: lier,
+    AILA_LAINE.name: by_kind(_aila_laine_block),
+    LIER.name: by_kind(_lier_block),
     BARCZAK.name: barczak,
     GUNTHER.name: gunther,
 }

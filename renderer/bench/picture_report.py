@@ -61,14 +61,9 @@ def page(found: Sequence[Row], about: Circumstances, plot: Figure) -> str:
         rests_on=ANSWER,
         legend="drivers and peers",
         groups=list(dict.fromkeys(map(name_of, found))),
-        group=_group,
+        group=lambda maker: maker.rpartition(" on the ")[0],
         sections=sections,
     ).html()
-
-
-def _group(maker: str) -> str:
-    """Returns the driver or peer that is named by the first cell of a row."""
-    return maker.rpartition(" on the ")[0]
 
 
 def _pictures(scene: str, found: Sequence[Row]) -> PageTable:

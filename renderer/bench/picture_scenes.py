@@ -20,7 +20,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from renderer.bench.error_benchmark import Picture, Reference, error_of, reference_picture
+from renderer.bench.error_benchmark import Picture, error_of, reference_picture
 from renderer.bench.peer_process import PeerOrder, in_process
 from renderer.bench.table import aligned
 from renderer.drivers import DRIVERS
@@ -118,18 +118,15 @@ def driver_rows(arguments: argparse.Namespace, snapshot: Snapshot) -> tuple[list
         threads=arguments.threads,
     )
     plan = PicturePlan(settings=settings, passes=arguments.passes, repeats=arguments.repeat)
-    made_by = Reference(
-        path=arguments.references and arguments.references / f"{words([snapshot.name])[0]}.npy",
-        driver=arguments.reference_driver,
-        seconds=arguments.reference_seconds,
-    )
+    path = arguments.references and arguments.references / f"{words([snapshot.name])[0]}.npy"
+    made_by = (arguments.reference_driver, arguments.reference_seconds)
     found: list[Row] = []
     reference: Picture | None = None
     for device in arguments.devices:
         choice = TracerChoice(device=device, threads=arguments.threads)
         with context_of(snapshot, choice, load_seconds=0.0) as context:
             if reference is None:
-                reference = reference_picture(context, settings, made_by)
+                reference = reference_picture(context, settings, path, *made_by)
             rows = [picture_row(context, driver, plan, reference) for driver in arguments.drivers]
         print(table(rows), flush=True)
         found += rows
@@ -241,13 +238,11 @@ def picture_row(context: RenderContext, name: str, plan: PicturePlan, reference:
     figures: Row = {key: middle.figures[of] for key, of in FIGURES.items()}
     size = {"width": plan.settings.width, "height": plan.settings.height, "photons": plan.settings.photons}
     times = {"seconds": median(seconds), "least": min(seconds), "most": max(seconds)}
-    errors = [error_row(*film, reference) for film in middle.films]
+    errors = [
+        {"passes": film.passes, "seconds": until, "error": error_of(film.linear, reference)}
+        for until, film in middle.films
+    ]
     return figures | size | times | {"errors": errors}
-
-
-def error_row(seconds: float, film: Film, reference: Picture) -> Row:
-    """Returns the error of a film that took so many seconds."""
-    return {"passes": film.passes, "seconds": seconds, "error": error_of(film.linear, reference)}
 
 
 def render_timed(context: RenderContext, name: str, settings: RenderSettings, passes: int) -> TimedPicture:

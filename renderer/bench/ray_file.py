@@ -71,13 +71,7 @@ def check_ray_path(path: Path, replace: Replace) -> None:
 def write_rays(path: Path, file: RayFile) -> None:
     """Writes all sets, or nothing."""
     rows = [{"kind": s.kind, "view": s.view, "query": s.query.name.lower(), "rays": len(s.rays)} for s in file.sets]
-    header = {
-        "format": FORMAT,
-        "scene": file.scene,
-        "triangles": file.triangles,
-        "origin": file.origin,
-        "sets": rows,
-    }
+    header = {"format": FORMAT, "scene": file.scene, "triangles": file.triangles, "origin": file.origin, "sets": rows}
     arrays = {_name(one.kind, one.view): np.ascontiguousarray(one.rays, "<f4") for one in file.sets}
     with atomic_file(path) as opened:
         write_arrays(opened, {"header": np.frombuffer(json.dumps(header).encode(), np.uint8), **arrays})

@@ -5,17 +5,8 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from renderer.bench.comparison import compare_peers
-from renderer.bench.kernel_benchmark import (
-    Comparison,
-    KernelFacts,
-    KernelMeasurement,
-    PeerFacts,
-    facts_of,
-    measure,
-    measurement,
-    over_baseline,
-)
+from renderer.bench.comparison import Parts, compare_peers
+from renderer.bench.kernel_benchmark import Comparison, KernelMeasurement, facts_of, measure, measurement
 from renderer.bench.ray_folder import RecordedScene, RecordedSet
 from renderer.bench.ray_sources import RaySource
 from renderer.bench.workload import RaySet, Workload
@@ -58,28 +49,20 @@ def record(snapshot: Snapshot, source: RaySource, threads: int | None) -> Record
 def measured_scene(scene: RecordedScene, tracing: Tracing) -> Comparison:
     """Times kernels and peers on the rays of a scene, of which those with wrong hits are not timed."""
     sets = [one.judged for one in scene.sets]
-    facts: list[KernelFacts] = []
-    peers: list[PeerFacts] = []
-    found: list[KernelMeasurement] = []
+    parts = Parts()
     for name in tracing.kernels:
         with open_tracer(scene.triangles, device=tracing.device, kernel=name, threads=tracing.threads) as tracer:
-            facts.append(facts_of(tracer))
-            found += [measured_if_right(tracer, rays, tracing.repeats) for rays in sets]
+            parts.kernels.append(facts_of(tracer))
+            parts.measurements += [measured_if_right(tracer, rays, tracing.repeats) for rays in sets]
         print(f"{scene.name}: {name} done", file=sys.stderr, flush=True)
     workload = Workload(lambda _: sets)
     workload.sets = sets
     for peer, its in compare_peers(
         tracing.peers, scene.triangles, workload, repeats=tracing.repeats, threads=tracing.threads
     ):
-        peers.append(peer)
-        found += its
-    return Comparison(
-        device=tracing.device,
-        baseline=tracing.kernels[0],
-        kernels=tuple(facts),
-        measurements=tuple(over_baseline(found, tracing.kernels[0])),
-        peers=tuple(peers),
-    )
+        parts.peers.append(peer)
+        parts.measurements += its
+    return parts.together(tracing.device, tracing.kernels[0])
 
 
 def measured_if_right(tracer: Tracer, rays: RaySet, repeats: int) -> KernelMeasurement:

@@ -1,13 +1,16 @@
-"""The rays of a comparison come from a plan, the run of a driver, or a file. Each source has `sets` and `origin`."""
+"""The rays of a comparison come from a plan, the run of a driver, or a file. Each source has `origin`, how its rays are
+made, for a file, and `sets`, those of the kinds asked for, without empty ones; a tracer finds the hits that it takes.
+"""
 
+import argparse
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Any, Protocol
+from typing import Any, Self
 
 from renderer.bench.ray_file import RayFile
 from renderer.bench.ray_generators import RayPlan, RaySets, query_of
 from renderer.bench.ray_recorder import driver_rays
-from renderer.bench.view_points import ViewPoint
+from renderer.bench.view_points import ViewPoint, chosen_views
 from renderer.bench.workload import NO_VIEW, RaySet
 from renderer.drivers.driver import RenderSettings
 from scenes.model import Snapshot
@@ -15,19 +18,6 @@ from tracecore.dispatch.tracer import Tracer
 
 #: Kinds whose rays do not depend on the view point.
 LIGHT_KINDS = ("photon", "photon-shuffled")
-
-
-class RaySource(Protocol):
-    """Lists what every source of rays has."""
-
-    @property
-    def origin(self) -> dict[str, Any]:
-        """Returns how the rays are made, for a file."""
-
-    def sets(self, tracer: Tracer) -> Sequence[RaySet]:
-        """Returns the sets of the kinds asked for, without empty ones. The tracer finds the hits that it takes to make
-        them.
-        """
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,6 +28,14 @@ class PlannedRays:
     views: Sequence[ViewPoint]
     plan: RayPlan
     kinds: Sequence[str]
+
+    @classmethod
+    def chosen(cls, arguments: argparse.Namespace, snapshot: Snapshot, kinds: Sequence[str]) -> Self:
+        """Returns the rays of some kinds that options of `add_rays` and `add_views` in `renderer.commands.arguments`
+        ask for.
+        """
+        plan = RayPlan.chosen(arguments, snapshot.positions)
+        return cls(snapshot=snapshot, views=chosen_views(arguments, snapshot), plan=plan, kinds=kinds)
 
     @property
     def origin(self) -> dict[str, Any]:
@@ -102,3 +100,6 @@ class FileRays:
     def sets(self, _tracer: Tracer) -> list[RaySet]:
         """Returns the sets in the order of the file."""
         return [one for one in self.file.sets if one.kind in self.kinds]
+
+
+RaySource = PlannedRays | DriverRays | FileRays

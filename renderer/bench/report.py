@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from PIL import Image
 
 from renderer.bench.answer import answer
-from renderer.bench.kernel_benchmark import Comparison, KernelFacts, KernelMeasurement, over_views
+from renderer.bench.kernel_benchmark import Comparison, KernelMeasurement, over_views
 from renderer.bench.page import MISSING, Circumstances, Figure, Page, PageCell, PageTable, Row, Section
 from renderer.bench.plot import colors_of, family
 from renderer.bench.table import (
@@ -155,19 +155,18 @@ def _photon_cell(text: str) -> PageCell:
 def _kernels(found: Comparison) -> PageTable:
     """Returns a row of each kernel and its tree. `BEST_FACTS` goes by this order of columns."""
     head = ["kernel", "nodes of the tree", "bytes of the tree", "SAH cost", "registers", "occupancy"]
-    rows = [_kernel(facts) for facts in found.kernels]
-    return PageTable(caption="closest / any hit", head=head, rows=rows, best=BEST_FACTS)
-
-
-def _kernel(facts: KernelFacts) -> Row:
-    return [
-        facts.kernel,
-        PageCell(text=f"{facts.nodes:,}", value=facts.nodes),
-        PageCell(text=f"{facts.tree_bytes:,}", value=facts.tree_bytes),
-        _figure_cell(number(facts.sah_cost)),
-        PageCell(text=registers(facts) or MISSING, value=facts.registers[0] if facts.registers else None),
-        PageCell(text=occupancy(facts) or MISSING, value=facts.occupancy[0] if facts.occupancy else None),
+    rows: list[Row] = [
+        [
+            facts.kernel,
+            PageCell(text=f"{facts.nodes:,}", value=facts.nodes),
+            PageCell(text=f"{facts.tree_bytes:,}", value=facts.tree_bytes),
+            _figure_cell(number(facts.sah_cost)),
+            PageCell(text=registers(facts) or MISSING, value=facts.registers[0] if facts.registers else None),
+            PageCell(text=occupancy(facts) or MISSING, value=facts.occupancy[0] if facts.occupancy else None),
+        ]
+        for facts in found.kernels
     ]
+    return PageTable(caption="closest / any hit", head=head, rows=rows, best=BEST_FACTS)
 
 
 def _all(found: Comparison) -> PageTable:
@@ -194,18 +193,15 @@ def fitted(pictures: Pictures, most: int) -> Pictures:
     most: bytes of views and heat maps together; they may have more where the last of `SHRINKS` does not suffice.
     """
     for shrink in SHRINKS:
-        views, heats = (_compressed(figures, shrink) for figures in (pictures.views, pictures.heat_maps))
+        views, heats = ([_webp(one, shrink) for one in figures] for figures in (pictures.views, pictures.heat_maps))
         if sum(len(figure.content) for figure in (*views, *heats)) <= most:
             break
     return replace(pictures, views=views, heat_maps=heats)
 
 
-def _compressed(figures: Sequence[Figure], shrink: int) -> list[Figure]:
-    return [replace(figure, content=_webp(figure.content, shrink), media_type="image/webp") for figure in figures]
-
-
-def _webp(content: bytes, shrink: int) -> bytes:
+def _webp(figure: Figure, shrink: int) -> Figure:
+    """Returns a figure compressed, whose sides are so many times as short."""
     file = io.BytesIO()
-    with Image.open(io.BytesIO(content)) as image:
+    with Image.open(io.BytesIO(figure.content)) as image:
         image.convert("RGB").reduce(shrink).save(file, "WEBP", quality=QUALITY)
-    return file.getvalue()
+    return replace(figure, content=file.getvalue(), media_type="image/webp")

@@ -10,11 +10,12 @@ import numpy as np
 
 from renderer.bench.ray_generators import sample
 from renderer.bench.ray_sources import PlannedRays
+from renderer.bench.table import MISSING, STRUCK_OUT, aligned, share
 from renderer.bench.workload import RaySet, Workload, WrongRay
 from renderer.scene.render_context import TracerChoice, context_of
 from scenes.model import Snapshot
-from tracecore.analysis.bound import StepCosts, bound
-from tracecore.analysis.instruction_counts import step_instructions
+from tracecore.analysis.bound import bound
+from tracecore.analysis.instruction_counts import StepInstructions, step_instructions
 from tracecore.analysis.simulator import Lanes, Organisation, Queues, SimulatedWork, fits, own_organisation, simulate
 from tracecore.analysis.steps import StepSequences, StepsPerRay
 from tracecore.cuda.gpus import Gpu
@@ -57,12 +58,8 @@ class Machine:
 
 @dataclass(frozen=True, kw_only=True)
 class Simulated:
-    """Holds what was simulated of a kernel on a kind of rays, in a loop on warps of a width.
-
-    compared: how many rays had their hits compared with the CPU's.
-    wrong: the first of them that is wrong, for which the figures count for nothing; None where all are right.
-    efficiency: SIMD efficiency of visits and tests together.
-    bound: millions of rays per second, None where instructions cannot be counted.
+    """Holds what was simulated of a kernel on a kind of rays, in a loop on warps of a width, as `figure_keys.SIMULATE`
+    explains it. Where hits are wrong, the figures count for nothing.
     """
 
     kernel: str
@@ -87,7 +84,7 @@ class Costs:
         self.arch = arch
         self.missing = ""
 
-    def __call__(self, strategy: KernelStrategy, query: Query) -> StepCosts | None:
+    def __call__(self, strategy: KernelStrategy, query: Query) -> StepInstructions | None:
         """Returns the instructions of each step, or None where they cannot be counted."""
         try:
             return step_instructions(strategy, self.arch, query)
@@ -132,7 +129,8 @@ def simulations(
             costs, rays = cost_of(strategy, one.query), len(one.rays)
             for width, loop in product(machine.widths, machine.loops):
                 if fits(width, sequences.lanes):
-                    schedule = simulate(sequences, organisation_of(loop, strategy), width)
+                    organisation = own_organisation(strategy) if loop == OWN else LOOPS[loop]
+                    schedule = simulate(sequences, organisation, width)
                     yield Simulated(
                         kernel=kernel,
                         kind=one.kind,
@@ -161,6 +159,32 @@ def simulated_bound(
     return schedule.per_ray(sequences, strategy), None if costs is None else bound(schedule, rays, costs, gpu)
 
 
-def organisation_of(loop: str, strategy: KernelStrategy) -> Organisation:
-    """Returns the organisation of one of `LOOPS`, or the one that the kernel has."""
-    return own_organisation(strategy) if loop == OWN else LOOPS[loop]
+def table(found: Sequence[Simulated]) -> str:
+    """Returns a row for each kernel, loop and width, in a block for each kind of rays; then how many rays were compared
+    with the CPU, and whose hits are wrong.
+    """
+    blocks = []
+    for kind in dict.fromkeys(one.kind for one in found):
+        own = [one for one in found if one.kind == kind]
+        heads = ("loop", "width", "nodes", "triangles", "traversal", "intersection", "both", "Mrays/s")
+        blocks.append(aligned([[f"{kind}: {own[0].rays} rays", *heads], *(_row(one) for one in own)]))
+    counts = {one.kind: f"{one.kind} {one.compared} of {one.rays}" for one in found}
+    wrong = {(one.kernel, one.kind): one.wrong for one in found if one.wrong}
+    lines = [f"Struck out: {kernel} on {kind}, whose hits are wrong: {ray}." for (kernel, kind), ray in wrong.items()]
+    return "\n\n".join([*blocks, "\n".join([f"compared with the CPU: {', '.join(counts.values())} rays", *lines])])
+
+
+def _row(one: Simulated) -> list[str]:
+    if one.wrong:
+        return [one.kernel, one.loop, str(one.width), STRUCK_OUT, *[MISSING] * 5]
+    steps = one.steps
+    shares = (steps.node_efficiency, steps.triangle_efficiency, one.efficiency)
+    return [
+        one.kernel,
+        one.loop,
+        str(one.width),
+        f"{steps.nodes:.1f}",
+        f"{steps.triangles:.1f}",
+        *map(share, shares),
+        MISSING if one.bound is None else f"{one.bound:.0f}",
+    ]

@@ -1,7 +1,6 @@
 """This module shows kernels side by side, as text."""
 
 from collections.abc import Sequence
-from typing import Protocol
 
 from renderer.bench.dispatch_benchmark import EndToEnd
 from renderer.bench.kernel_benchmark import Comparison, KernelFacts, KernelMeasurement, over_views
@@ -9,22 +8,6 @@ from renderer.plain_text import rounded
 
 #: Stands for a figure that is not known, and for one of a kernel whose hits are wrong.
 MISSING, STRUCK_OUT = "-", "struck out"
-
-
-class Ranged(Protocol):
-    """Is what has a rate and its range."""
-
-    @property
-    def rate(self) -> float:
-        """Returns the median."""
-
-    @property
-    def least(self) -> float:
-        """Returns the least of the rounds."""
-
-    @property
-    def most(self) -> float:
-        """Returns the most of the rounds."""
 
 
 def table(found: Comparison) -> str:
@@ -71,11 +54,12 @@ def _rates(found: Comparison) -> list[list[str]]:
     facts = {one.kernel: one for one in found.kernels}
     for kernel in found.kernel_names:
         own = {one.kind: one for one in found.measurements if one.kernel == kernel}
-        rows.append([kernel, *(_rate(own.get(kind)) for kind in found.kinds), *_facts(facts.get(kernel))])
+        rows.append([kernel, *(rate_cell(own.get(kind)) for kind in found.kinds), *_facts(facts.get(kernel))])
     return rows
 
 
-def _rate(one: KernelMeasurement | None) -> str:
+def rate_cell(one: KernelMeasurement | None) -> str:
+    """Returns a rate with its range, and over that of what it is relative to."""
     if one is None:
         return MISSING
     if one.wrong:
@@ -84,8 +68,8 @@ def _rate(one: KernelMeasurement | None) -> str:
     return f"{ranged(one)} {relative}"
 
 
-def ranged(one: Ranged) -> str:
-    """Returns a rate and its range as text."""
+def ranged(one: KernelMeasurement | EndToEnd) -> str:
+    """Returns a rate, the median, and its range as text."""
     return f"{rounded(one.rate)} ({rounded(one.least)}-{rounded(one.most)})"
 
 

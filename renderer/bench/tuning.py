@@ -18,8 +18,7 @@ from renderer.plain_text import rounded
 from renderer.scene.render_context import TracerChoice, context_of
 from scenes.model import Snapshot
 from tracecore import Device
-from tracecore.benchmarks.kernel_time import timed_rounds
-from tracecore.benchmarks.ring_rate import ring_rate
+from tracecore.benchmarks.kernel_rates import ring_rate, timed_rounds
 from tracecore.dispatch.tracer import Tracer
 from tracecore.kernels.choice import RateFacts, RayClass, RayWay
 from tracecore.tracers.gpu import GpuTracer
@@ -103,11 +102,7 @@ class Tuned:
     def facts(self, architecture: str, source: str) -> RateFacts:
         """Returns the medians, as a choice is made by them. There must be one at least."""
         return RateFacts(
-            architecture=architecture,
-            way=self.contest.way,
-            rays=self.contest.rays,
-            rates=self.rates,
-            source=source,
+            architecture=architecture, way=self.contest.way, rays=self.contest.rays, rates=self.rates, source=source
         )
 
 

@@ -65,46 +65,37 @@ class ViewPoint:
     camera: Camera
 
 
-@dataclass(frozen=True, kw_only=True)
-class Views:
-    """Says which view points are wanted.
-
-    cameras: names, `ALL` for all that a scene has.
-    drawn: how many more are drawn by code.
-    """
-
-    cameras: tuple[str, ...] = ()
-    drawn: int = 0
-
-
 def chosen_views(arguments: argparse.Namespace, snapshot: Snapshot) -> list[ViewPoint]:
-    """Returns the view points that --views names; without it the camera alone.
+    """Returns the view points that --views names; without it, or where a command does not have it, the camera alone.
 
     arguments: --seed and --threads are used as by `view_points`, which says what it raises.
     """
-    if arguments.views is None:
+    views = getattr(arguments, "views", None)
+    if views is None:
         return [ViewPoint(name=arguments.camera or next(iter(snapshot.cameras), "camera"), camera=snapshot.camera)]
-    cameras, drawn = arguments.views
-    return view_points(snapshot, Views(cameras=cameras, drawn=drawn), seed=arguments.seed, threads=arguments.threads)
+    return view_points(snapshot, *views, seed=arguments.seed, threads=arguments.threads)
 
 
-def view_points(snapshot: Snapshot, views: Views, *, seed: int, threads: int | None) -> list[ViewPoint]:
-    """Returns cameras in the order in which they are named, then the drawn ones as view1, view2 and so on.
+def view_points(
+    snapshot: Snapshot, cameras: Sequence[str], drawn: int, *, seed: int, threads: int | None
+) -> list[ViewPoint]:
+    """Returns cameras in the order in which they are named, then so many drawn ones as view1, view2 and so on.
 
     The CPU finds the points for these, whatever device is measured.
 
+    cameras: names, `ALL` for all that the scene has.
     threads: of the CPU, None for all cores.
 
     Raises `SceneError` for a name that the scene does not have, `UsageError` where it has no room inside.
     """
-    names = [known for name in views.cameras for known in (snapshot.cameras if name == ALL else (name,))]
+    names = [known for name in cameras for known in (snapshot.cameras if name == ALL else (name,))]
     own = [ViewPoint(name=name, camera=snapshot.seen_by(name).camera) for name in dict.fromkeys(names)]
     free_names = (name for k in count(1) if (name := f"view{k}") not in snapshot.cameras)
-    if views.drawn == 0:
+    if drawn == 0:
         return own
     with context_of(snapshot, TracerChoice(device="cpu", threads=threads), load_seconds=0.0) as context:
-        cameras = drawn_cameras(snapshot, context.tracer, views.drawn, seed)
-    return own + [ViewPoint(name=next(free_names), camera=camera) for camera in cameras]
+        made = drawn_cameras(snapshot, context.tracer, drawn, seed)
+    return own + [ViewPoint(name=next(free_names), camera=camera) for camera in made]
 
 
 def drawn_cameras(snapshot: Snapshot, tracer: Tracer, number: int, seed: int) -> list[Camera]:

@@ -34,13 +34,7 @@ MOST_DIFFERING, FEW_DIFFERING = 1e-3, 4
 
 @dataclass(frozen=True, kw_only=True)
 class WrongRay:
-    """Holds the first ray of a set whose hit is not the CPU's.
-
-    ray: its number in the set, from 0.
-    origin, direction: of the ray, world units.
-    expected, found: what the CPU hits, and what was hit instead, in words.
-    differing: how many of the rays that were compared differ.
-    """
+    """Holds the first ray of a set whose hit is not the CPU's, as `figure_keys.COMPARISON` explains it."""
 
     ray: int
     origin: tuple[float, ...]
@@ -50,7 +44,6 @@ class WrongRay:
     differing: int
 
     def __str__(self) -> str:
-        """Returns all in words."""
         places = ("(" + ", ".join(f"{x:.9g}" for x in vector) + ")" for vector in (self.origin, self.direction))
         return "ray {} from {} along {} {}, by the CPU it {}; {} rays differ".format(
             self.ray, *places, self.found, self.expected, self.differing

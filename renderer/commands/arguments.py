@@ -13,13 +13,12 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from renderer.errors import UsageError
+from renderer.settings.measurement import Measurement
 from renderer.settings.picture import TRACING, UNSHARED, Settings
 from renderer.settings.setting import (
     FRAME_KINDS,
     Definitions,
     FlagOrNames,
-    PartOf,
-    PathName,
     Setting,
     read_part_of,
     read_path_name,
@@ -47,6 +46,12 @@ def whole(least: int, most: int) -> Callable[[str], int]:
     return argument_type(Whole(least, most))
 
 
+def add_count(container: argparse._ActionsContainer, flag: str, most: int, default: int, about: str) -> None:
+    """Adds an option that is a whole number from 1 to `most`."""
+    about += " (default: %(default)s)"
+    container.add_argument(flag, type=whole(1, most), default=default, metavar="N", help=about)
+
+
 def number(least: float, most: float) -> Callable[[str], float]:
     """Returns the type of a number in least..most."""
     return argument_type(Number(least, most))
@@ -64,7 +69,6 @@ def positive(text: str) -> float:
 
 
 def add_frames(parser: argparse._ActionsContainer, *, is_required: bool = False) -> None:
-    """Adds --frames."""
     parser.add_argument(
         "--frames",
         type=argument_type(FRAME_KINDS["frames"]),
@@ -74,12 +78,20 @@ def add_frames(parser: argparse._ActionsContainer, *, is_required: bool = False)
     )
 
 
-def part_of(text: str) -> PartOf:
-    """Reads K/N from the command line: which of how many parts."""
-    try:
-        return read_part_of(text)
-    except ValueError as error:
-        raise argparse.ArgumentTypeError(f"{error}, got '{text}'") from None
+def told(read: Callable[[str], S]) -> Callable[[str], S]:
+    """Return the type that argparse reads a value with by a function whose `ValueError` says what is wrong."""
+
+    def parse(text: str) -> S:
+        try:
+            return read(text)
+        except ValueError as error:
+            raise argparse.ArgumentTypeError(f"{error}, got '{text}'") from None
+
+    return parse
+
+
+#: Reads K/N, which of how many parts, and SEED,PASS,PIXEL.
+part_of, path_name = told(read_part_of), told(read_path_name)
 
 
 def add_part(container: argparse._ActionsContainer) -> None:
@@ -91,14 +103,6 @@ def add_part(container: argparse._ActionsContainer) -> None:
         help="make the K-th of N parts alone: of a picture's passes a .film, of the photons of --emit a .photons; "
         "'tracecore merge' makes the whole of all parts",
     )
-
-
-def path_name(text: str) -> PathName:
-    """Reads SEED,PASS,PIXEL from the command line."""
-    try:
-        return read_path_name(text)
-    except ValueError as error:
-        raise argparse.ArgumentTypeError(f"{error}, got '{text}'") from None
 
 
 def add_settings(container: argparse._ActionsContainer, owner: type, *names: str, **defaults: Any) -> None:
@@ -208,6 +212,18 @@ def add_plot(container: argparse._ActionsContainer) -> None:
     container.add_argument("--plot", type=Path, metavar="FILE", help="draw them, .png or .svg (extra plot)")
 
 
+def add_figures(container: argparse._ActionsContainer, *, repeat: int | None = None, is_drawn: bool = False) -> None:
+    """Adds the options of a benchmark's figures: --repeat where there is a default of it, --json with --force and
+    --no-clobber, and --plot if they are drawn.
+    """
+    if repeat is not None:
+        add_settings(container, Measurement, "repeat", repeat=repeat)
+    add_settings(container, Measurement, "json")
+    add_replacing(container)
+    if is_drawn:
+        add_plot(container)
+
+
 def add_page(container: argparse._ActionsContainer) -> None:
     """Adds --html, the file of a page."""
     container.add_argument(
@@ -250,31 +266,13 @@ def add_rays(
     """
     rays = parser.add_argument_group("rays")
     add_settings(rays, Settings, "size", "seed", size=pixels, seed=0)
-    rays.add_argument(
-        "--samples",
-        type=whole(1, 1024),
-        default=samples,
-        metavar="N",
-        help="camera rays of a pixel (default: %(default)s)",
-    )
+    add_count(rays, "--samples", 1024, samples, "camera rays of a pixel")
     rays.add_argument("--order", choices=("rows", "morton"), default=order, help="of pixels (default: %(default)s)")
-    rays.add_argument(
-        "--ao-rays",
-        type=whole(1, 1024),
-        default=32,
-        metavar="N",
-        help="of a pixel, as many as diffuse ones (default: 32)",
-    )
+    add_count(rays, "--ao-rays", 1024, 32, "of a pixel, as many as diffuse ones")
     rays.add_argument(
         "--ao-radius", type=positive, metavar="R", help="how far they go (default: a fifth of the scene's diagonal)"
     )
-    rays.add_argument(
-        "--photon-rays",
-        type=whole(1, 1 << 26),
-        default=1 << 20,
-        metavar="N",
-        help="of the photons' stream (default: %(default)s)",
-    )
+    add_count(rays, "--photon-rays", 1 << 26, 1 << 20, "of the photons' stream")
     return rays
 
 

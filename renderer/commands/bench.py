@@ -11,17 +11,16 @@ from typing import TYPE_CHECKING
 from renderer.bench import figure_keys
 from renderer.commands import COMMANDS
 from renderer.commands.arguments import (
+    add_count,
+    add_figures,
     add_page,
-    add_plot,
     add_rays,
-    add_replacing,
     add_scene,
     add_setting,
     add_settings,
     add_views,
     check_views,
     names,
-    whole,
 )
 from renderer.commands.parser import in_two_levels
 from renderer.errors import UsageError
@@ -107,7 +106,6 @@ examples:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Adds the arguments that the command takes."""
     parser.epilog = f"{OTHERS}\n{NOTES}\n{EXAMPLES}\n{figure_keys.explain(figure_keys.BENCH)}\n"
     in_two_levels(parser, USUAL, f"{EXAMPLES}\n{OTHERS}")
     add_scene(parser, default=DEFAULT_SCENE)
@@ -138,20 +136,12 @@ def _add_sources(rays: argparse._ActionsContainer) -> None:
     add_setting(made, replace(settings_of(Settings)["driver"], fallback=none))
     made.add_argument("--replay", type=Path, metavar="FILE", help="rays of a file that --record wrote, and no others")
     rays.add_argument("--record", type=Path, metavar="FILE", help="keep all rays that are traced in FILE.npz")
-    rays.add_argument(
-        "--record-rays",
-        type=whole(1, 1 << 26),
-        default=1 << 20,
-        metavar="N",
-        help="of a driver's rays, at most so many of each kind (default: %(default)s)",
-    )
+    add_count(rays, "--record-rays", 1 << 26, 1 << 20, "of a driver's rays, at most so many of each kind")
     add_views(rays)
 
 
 def _add_files(group: argparse._ArgumentGroup) -> None:
-    add_settings(group, Measurement, "json")
-    add_replacing(group)
-    add_plot(group)
+    add_figures(group, is_drawn=True)
     add_page(group)
     group.add_argument(
         "--heatmap",
@@ -166,51 +156,40 @@ def _add_files(group: argparse._ArgumentGroup) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Measures, prints, and writes what is asked for; returns 1 where the hits of a kernel are wrong."""
     from renderer.bench.comparison import Effort, measured
-    from renderer.bench.files import BenchFiles, Run
+    from renderer.bench.files import Run, check_bench_files, write_bench_files
     from renderer.bench.kernel_benchmark import device_of, kernel_names
-    from renderer.bench.ray_file import check_ray_path
-    from renderer.bench.ray_generators import RayPlan
+    from renderer.bench.ray_file import check_ray_path, read_rays
     from renderer.bench.table import table
-    from renderer.bench.view_points import chosen_views
     from renderer.film.image_file import make_default_folder
     from renderer.run.members.open_fleet import open_fleet
-    from renderer.scene.render_context import check_scene
+    from renderer.scene.render_context import check_scene, scene_seen
     from tracecore.peers import PEERS
 
-    chosen = Settings(device=arguments.device, gpus=arguments.gpus, threads=arguments.threads)
     device = device_of(arguments.device)
     kernels = names(arguments.kernels, kernel_names(device), f"kernel for device '{device}'")
     peers = names(arguments.peers, list(PEERS), "peer") if arguments.peers else []
-    replayed = _replayed(arguments)
+    replayed = read_rays(arguments.replay) if arguments.replay else None
     kinds = _kinds(arguments, replayed)
     baseline = arguments.baseline or kernels[0]
     _check_options(arguments, baseline, kernels)
     heat_kernels = names(arguments.heatmap_kernels or baseline, kernel_names(device), "kernel of --heatmap-kernels")
-    files = BenchFiles.checked(arguments, device, heat_kernels)
+    check_bench_files(arguments, device, heat_kernels)
     if arguments.record:
         check_ray_path(arguments.record, arguments.replace)
         make_default_folder([arguments.record])
     check_scene(arguments.scene)
-    snapshot = _snapshot(arguments)
+    snapshot = scene_seen(arguments)
     if replayed:
         _check_triangles(arguments.replay, replayed, snapshot)
-    job = Run(
-        command_line=tuple(arguments.command_line),
-        snapshot=snapshot,
-        views=chosen_views(arguments, snapshot),
-        plan=RayPlan.chosen(arguments, snapshot.positions),
-        device=device,
-        baseline=baseline,
-        threads=arguments.threads,
-    )
+    job = Run.chosen(arguments, snapshot, device, baseline)
     workload = _workload(arguments, job, _source(arguments, job, kinds, replayed))
     photons = arguments.store if arguments.end_to_end else 0
-    with open_fleet(chosen) as fleet:
+    with open_fleet(Settings(device=arguments.device, gpus=arguments.gpus, threads=arguments.threads)) as fleet:
         effort = Effort(repeats=arguments.repeat, bound_rays=arguments.bound_rays, photons=photons, fleet=fleet)
         found = measured(job, kernels, workload, effort, peers)
     print(table(found))
     _conclude(found, arguments)
-    files.write(found, job)
+    write_bench_files(arguments, heat_kernels, found, job)
     if not found.finished:
         print("tracecore: interrupted: what was measured by then is printed and written", file=sys.stderr)
         return 130
@@ -237,19 +216,6 @@ def _check_options(arguments: argparse.Namespace, baseline: str, kernels: Sequen
         raise UsageError("--views does nothing with --driver and --replay; leave it out")
     if arguments.heatmap_kernels and not arguments.heatmap:
         raise UsageError("--heatmap-kernels does nothing without --heatmap")
-
-
-def _snapshot(arguments: argparse.Namespace) -> Snapshot:
-    from renderer.scene.render_context import scene_seen
-
-    return scene_seen(arguments)
-
-
-def _replayed(arguments: argparse.Namespace) -> RayFile | None:
-    """Returns the file of rays that --replay names, or None."""
-    from renderer.bench.ray_file import read_rays
-
-    return read_rays(arguments.replay) if arguments.replay else None
 
 
 def _check_triangles(path: Path, file: RayFile, snapshot: Snapshot) -> None:
@@ -279,7 +245,6 @@ def _kinds(arguments: argparse.Namespace, replayed: RayFile | None) -> list[str]
 
 
 def _source(arguments: argparse.Namespace, job: Run, kinds: list[str], replayed: RayFile | None) -> RaySource:
-    """Returns where rays come from."""
     from renderer.bench.ray_sources import DriverRays, FileRays, PlannedRays
     from renderer.drivers.driver import RenderSettings
 
@@ -308,8 +273,7 @@ def _workload(arguments: argparse.Namespace, job: Run, source: RaySource) -> Wor
         if arguments.record and sets:
             triangles = digest(job.snapshot.positions)
             write_rays(
-                arguments.record,
-                RayFile(scene=job.snapshot.name, triangles=triangles, origin=source.origin, sets=sets),
+                arguments.record, RayFile(scene=job.snapshot.name, triangles=triangles, origin=source.origin, sets=sets)
             )
         return sets
 

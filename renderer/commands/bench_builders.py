@@ -3,31 +3,12 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
-from dataclasses import asdict
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from renderer.bench import figure_keys
-from renderer.commands.arguments import (
-    add_plot,
-    add_rays,
-    add_replacing,
-    add_scenes,
-    add_settings,
-    add_views,
-    check_views,
-    names,
-)
-from renderer.settings.measurement import Measurement
+from renderer.commands.arguments import add_figures, add_rays, add_scenes, add_settings, add_views, check_views, names
 from renderer.settings.picture import Settings
-
-if TYPE_CHECKING:
-    from scenes.model import Snapshot
-    from tracecore import Device
-
-#: A row of a file of figures, by the keys of `figure_keys.BUILDERS`.
-Row = dict[str, Any]
 
 EXAMPLES = f"""\
 Each round has every builder build the tree of a scene by one thread, whose processor time counts, and then by all,
@@ -51,13 +32,10 @@ examples:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Adds the arguments that the command takes."""
     parser.epilog = EXAMPLES
     add_scenes(parser)
     add_settings(parser, Settings, "define", "device", "threads")
-    add_settings(parser, Measurement, "repeat", "json", repeat=9)
-    add_replacing(parser)
-    add_plot(parser)
+    add_figures(parser, repeat=9, is_drawn=True)
     parser.add_argument("--kernels", metavar="NAMES", help="separated by commas (default: none)")
     add_views(add_rays(parser))
 
@@ -66,7 +44,8 @@ def run(arguments: argparse.Namespace) -> int:
     """Measures scene after scene, prints its tables, and writes what is asked for after each; returns 1 where the hits
     of a kernel are wrong.
     """
-    from renderer.bench.figure_file import check_request, circumstances_of, write_results
+    from renderer.bench.builder_benchmark import scene_figures
+    from renderer.bench.figure_file import check_request, write_results
     from renderer.bench.kernel_benchmark import device_of, kernel_names
     from renderer.bench.plot import plot_builders
     from renderer.scene.render_context import SceneView, load_for
@@ -77,66 +56,13 @@ def run(arguments: argparse.Namespace) -> int:
     )
     check_views(arguments)
     check_request(arguments)
-    rows: list[Row] = []
-    times: list[Row] = []
-    rates: list[Row] = []
-    seen: list[Snapshot] = []
+    figures: dict[str, list[dict[str, Any]]] = {"rows": [], "times": [], "rates": []}
+    seen, triangles = [], 0
     for name in arguments.scenes:
         snapshot = SceneView.chosen(arguments).of(load_for(arguments, name))
-        seen.append(snapshot)
-        rows += tree_rows(arguments, snapshot)
-        times += time_rows(arguments, snapshot) if device == "gpu" else []
-        rates += rate_rows(arguments, snapshot, device, kernels) if kernels else []
-        triangles = sum(len(one.positions) for one in seen)
-        about = circumstances_of(arguments.command_line, ", ".join(one.name for one in seen), triangles)
-        figures = {"rows": rows, "times": times, "rates": rates}
-        write_results(arguments, about, figures, partial(plot_builders, rows))
-    return 1 if any(row["wrong"] for row in rates) else 0
-
-
-def tree_rows(arguments: argparse.Namespace, snapshot: Snapshot) -> list[Row]:
-    """Measures the builders on a scene, prints their table, and returns a row for each."""
-    from renderer.bench.builder_benchmark import built_trees, left_out, quality, table
-
-    trees = built_trees(snapshot.positions, arguments.repeat, arguments.threads)
-    print(f"{heading(snapshot)}\n{table(trees)}", flush=True)
-    print("".join(f"{line}\n" for line in left_out(len(snapshot.positions))), end="", flush=True)
-    return [about_scene(snapshot) | asdict(tree) | {"quality": quality(trees, tree.builder)} for tree in trees]
-
-
-def time_rows(arguments: argparse.Namespace, snapshot: Snapshot) -> list[Row]:
-    """Measures the builder that the GPU has of its own on a scene, prints its table, and returns its row."""
-    from renderer.bench.builder_benchmark import time_row, time_table
-    from tracecore.benchmarks.tree_time import tree_time
-
-    found = tree_time(snapshot.positions, arguments.repeat)
-    print(f"{heading(snapshot)}\n{time_table(found)}", flush=True)
-    return [about_scene(snapshot) | time_row(found)]
-
-
-def rate_rows(arguments: argparse.Namespace, snapshot: Snapshot, device: Device, kernels: Sequence[str]) -> list[Row]:
-    """Measures kernels on the trees of a scene, prints their table, and returns a row for each rate."""
-    from renderer.bench.builder_benchmark import KINDS, rate_table, tree_rates
-    from renderer.bench.kernel_benchmark import compare
-    from renderer.bench.ray_generators import RayPlan
-    from renderer.bench.ray_sources import PlannedRays
-    from renderer.bench.view_points import chosen_views
-    from renderer.bench.workload import Workload
-
-    plan = RayPlan.chosen(arguments, snapshot.positions)
-    rays = PlannedRays(snapshot=snapshot, views=chosen_views(arguments, snapshot), plan=plan, kinds=KINDS)
-    workload = Workload(rays.sets)
-    rounds = {"repeats": arguments.repeat, "threads": arguments.threads}
-    rates = tree_rates(device, lambda name: compare(snapshot, device, kernels, workload, builder=name, **rounds))
-    print(f"{heading(snapshot)}, on the {device}\n{rate_table(rates)}", flush=True)
-    return [about_scene(snapshot) | asdict(one) for one in rates]
-
-
-def heading(snapshot: Snapshot) -> str:
-    """Returns the line above a table: the name of a scene, and how many triangles it has."""
-    return f"{snapshot.name}, {len(snapshot.positions)} triangles"
-
-
-def about_scene(snapshot: Snapshot) -> Row:
-    """Returns what every row has of its scene."""
-    return {"scene": snapshot.name, "triangles": len(snapshot.positions)}
+        for key, rows in scene_figures(arguments, snapshot, device, kernels).items():
+            figures[key] += rows
+        seen.append(snapshot.name)
+        triangles += len(snapshot.positions)
+        write_results(arguments, ", ".join(seen), triangles, figures, partial(plot_builders, figures["rows"]))
+    return 1 if any(row["wrong"] for row in figures["rates"]) else 0

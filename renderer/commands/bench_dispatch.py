@@ -8,8 +8,7 @@ import argparse
 from functools import partial
 
 from renderer.bench import figure_keys
-from renderer.commands.arguments import add_plain, add_plot, add_replacing, add_scene, add_settings
-from renderer.settings.measurement import Measurement
+from renderer.commands.arguments import add_figures, add_plain, add_scene, add_settings
 from renderer.settings.picture import Settings
 
 EXAMPLES = f"""\
@@ -27,51 +26,29 @@ examples:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Adds the arguments that the command takes."""
     parser.epilog = EXAMPLES
     add_scene(parser)
     add_plain(parser)
     add_settings(parser, Settings, "photons", "device", "kernel", "threads", photons=6_000_000)
-    add_settings(parser, Measurement, "repeat", "json", repeat=3)
-    add_replacing(parser)
-    add_plot(parser)
+    add_figures(parser, repeat=3, is_drawn=True)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Measures, prints the table, and writes what is asked for."""
-    from renderer.bench.dispatch_benchmark import Row, rows, table
-    from renderer.bench.figure_file import check_request, circumstances_of, write_results
+    from renderer.bench.dispatch_benchmark import rows_of_ways, table
+    from renderer.bench.figure_file import check_request, write_results
     from renderer.bench.kernel_benchmark import device_of
     from renderer.bench.plot import plot_dispatch
     from renderer.run.photon_run.trace_until_stored import RAY_CLASS
-    from renderer.scene.packed_scene import pack_scene
-    from renderer.scene.render_context import TracerChoice, context_of, scene_seen
-    from tracecore.tracers.gpu import DISPATCHES
-    from tracecore.tracers.verified import Judge
+    from renderer.scene.render_context import TracerChoice, scene_seen
 
     device = device_of(arguments.device)
     check_request(arguments)
     snapshot = scene_seen(arguments)
-    scene = pack_scene(snapshot)
-    found: list[Row] = []
-    for dispatch in DISPATCHES if device == "gpu" else (None,):
-        choice = TracerChoice(
-            device=device,
-            kernel=arguments.kernel,
-            ray_class=RAY_CLASS,
-            dispatch=dispatch,
-            threads=arguments.threads,
-        )
-        on_cpu = TracerChoice(device="cpu", threads=1)
-        with (
-            context_of(snapshot, on_cpu, load_seconds=0.0) as right,
-            context_of(snapshot, choice, load_seconds=0.0) as context,
-        ):
-            judge = Judge(right.tracer, len(snapshot.positions), share=1.0)
-            found += rows(context.tracer, judge, scene, arguments.photons, arguments.repeat)
-            tracer = f"{context.tracer.name} ({context.kernel_choice}), {context.tracer.threads} threads"
+    choice = TracerChoice(device=device, kernel=arguments.kernel, ray_class=RAY_CLASS, threads=arguments.threads)
+    found, tracer = rows_of_ways(snapshot, choice, arguments.photons, arguments.repeat)
     title = f"{snapshot.name}{', plain' if arguments.plain else ''}: {tracer}"
     print(f"{title}, Mrays/s end to end\n{table(found)}")
-    about = circumstances_of(arguments.command_line, snapshot.name, len(snapshot.positions))
-    write_results(arguments, about, {"rows": found}, partial(plot_dispatch, found, title))
+    draw = partial(plot_dispatch, found, title)
+    write_results(arguments, snapshot.name, len(snapshot.positions), {"rows": found}, draw)
     return 0

@@ -6,8 +6,7 @@ import argparse
 from dataclasses import asdict
 
 from renderer.bench import figure_keys
-from renderer.commands.arguments import add_replacing, add_scene, add_settings, argument_type
-from renderer.settings.measurement import Measurement
+from renderer.commands.arguments import add_figures, add_scene, argument_type
 from scenes.keys.values import Whole
 
 EXAMPLES = f"""\
@@ -24,7 +23,6 @@ examples:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Adds the arguments that the command takes."""
     parser.epilog = EXAMPLES
     add_scene(parser)
     parser.add_argument(
@@ -34,13 +32,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="pixels of the square picture, a power of two (default: %(default)s)",
     )
-    add_settings(parser, Measurement, "repeat", "json", repeat=7)
-    add_replacing(parser)
+    add_figures(parser, repeat=7)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Measures, prints line by line, and writes what is asked for."""
-    from renderer.bench.figure_file import check_request, circumstances_of, write_figures
+    from renderer.bench.figure_file import check_request, write_results
     from renderer.scene.render_context import scene_seen
     from tracecore.benchmarks.compare_embree import Race, SquareView, races
 
@@ -53,10 +50,9 @@ def run(arguments: argparse.Namespace) -> int:
     for one in races(snapshot.positions, view, arguments.side, arguments.repeat):
         print(one.text(), flush=True)
         found.append(one)
-    about = circumstances_of(arguments.command_line, snapshot.name, len(snapshot.positions))
     figures = {
         "rows": [asdict(one) for one in found if isinstance(one, Race)],
         "disagreements": [asdict(one) for one in found if not isinstance(one, Race)],
     }
-    write_figures(arguments.json, about, figures)
+    write_results(arguments, snapshot.name, len(snapshot.positions), figures)
     return 0

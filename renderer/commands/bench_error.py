@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING
 
 from renderer.bench import figure_keys
 from renderer.commands.arguments import (
-    add_plot,
+    add_figures,
     add_reference_maker,
-    add_replacing,
     add_scene,
     add_settings,
     argument_type,
@@ -19,7 +18,6 @@ from renderer.commands.arguments import (
     whole,
 )
 from renderer.errors import UsageError
-from renderer.settings.measurement import Measurement
 from renderer.settings.picture import Settings
 from scenes.keys.values import Number
 
@@ -49,7 +47,6 @@ _seconds = argument_type(Number(1e-3, 1e9))
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Adds the arguments that the command takes."""
     parser.epilog = EXAMPLES
     add_scene(parser)
     parser.add_argument(
@@ -63,13 +60,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--seeds", type=whole(2, 10**6), default=10, metavar="N", help="pictures for --estimates (default: %(default)s)"
     )
-    add_settings(parser, Measurement, "json")
-    add_replacing(parser)
-    add_plot(parser)
-    _add_reference(parser.add_argument_group("reference"))
-
-
-def _add_reference(group: argparse._ArgumentGroup) -> None:
+    add_figures(parser, is_drawn=True)
+    group = parser.add_argument_group("reference")
     group.add_argument("--reference", type=Path, metavar="FILE", help=".npy or .exr; a .npy is made if it is not there")
     add_reference_maker(group, driver="path", seconds=300.0)
 
@@ -81,7 +73,7 @@ def _passes(text: str) -> list[int]:
 
 def run(arguments: argparse.Namespace) -> int:
     """Measures, prints the table, and writes what is asked for."""
-    from renderer.bench.figure_file import check_request, circumstances_of, write_results
+    from renderer.bench.figure_file import check_request, write_results
     from renderer.bench.plot import plot_errors
     from renderer.drivers import DRIVERS
     from renderer.drivers.driver import RenderSettings
@@ -93,11 +85,7 @@ def run(arguments: argparse.Namespace) -> int:
     check_request(arguments)
     width, height = arguments.size
     settings = RenderSettings(
-        width=width,
-        height=height,
-        photons=arguments.photons,
-        sampler=arguments.sampler,
-        threads=arguments.threads,
+        width=width, height=height, photons=arguments.photons, sampler=arguments.sampler, threads=arguments.threads
     )
     choice = TracerChoice(device=arguments.device, threads=arguments.threads)
     with open_context(arguments.scene, SceneView.chosen(arguments), choice, partial(load_for, arguments)) as context:
@@ -105,8 +93,7 @@ def run(arguments: argparse.Namespace) -> int:
         title = f"{scene.name}, {width} x {height}, {tracer.name}, {tracer.threads} threads"
         heading, text, found = _measured(arguments, context, drivers, settings)
     print(f"{title}: {heading}\n{text}")
-    about = circumstances_of(arguments.command_line, scene.name, len(scene.positions))
-    write_results(arguments, about, {"rows": found}, partial(plot_errors, found, title))
+    write_results(arguments, scene.name, len(scene.positions), {"rows": found}, partial(plot_errors, found, title))
     return 0
 
 
@@ -114,24 +101,14 @@ def _measured(
     arguments: argparse.Namespace, context: RenderContext, drivers: list[str], settings: RenderSettings
 ) -> tuple[str, str, list[Row]]:
     """Returns what the table shows, the table and its rows."""
-    from renderer.bench.error_benchmark import (
-        Moments,
-        Reference,
-        noise_rows,
-        noise_table,
-        reference_picture,
-        rows,
-        table,
-    )
+    from renderer.bench.error_benchmark import noise_rows, noise_table, reference_picture, rows, table
 
     if arguments.estimates:
         found = noise_rows(context, drivers, settings, arguments.estimates, arguments.seeds)
         return "passes: relative error, estimated over true (range)", noise_table(found), found
-    made_by = Reference(
-        path=arguments.reference, driver=arguments.reference_driver, seconds=arguments.reference_seconds
-    )
-    reference = reference_picture(context, settings, made_by)
-    found = rows(context, drivers, settings, Moments(first=1.0, last=arguments.seconds), reference)
+    path, made_by = arguments.reference, (arguments.reference_driver, arguments.reference_seconds)
+    reference = reference_picture(context, settings, path, *made_by)
+    found = rows(context, drivers, settings, arguments.seconds, reference)
     return "relative error (passes)", table(found), found
 
 

@@ -6,8 +6,7 @@ import argparse
 from functools import partial
 
 from renderer.bench import figure_keys
-from renderer.commands.arguments import add_frames, add_replacing, add_scene, add_settings, names
-from renderer.settings.measurement import Measurement
+from renderer.commands.arguments import add_figures, add_frames, add_scene, add_settings, names
 from renderer.settings.picture import Settings
 
 EXAMPLES = f"""\
@@ -40,8 +39,7 @@ def _add_own(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--devices", metavar="NAMES", help="gpu, cpu, separated by commas (default: those that there are)"
     )
-    add_settings(parser, Measurement, "repeat", "json", repeat=3)
-    add_replacing(parser)
+    add_figures(parser, repeat=3)
 
 
 def words_of_render(command_line: list[str]) -> list[str]:
@@ -53,18 +51,16 @@ def words_of_render(command_line: list[str]) -> list[str]:
 
 def run(arguments: argparse.Namespace) -> int:
     """Measures device after device, prints what was found, and writes what is asked for after each."""
-    from renderer.bench.figure_file import check_request, circumstances_of, write_figures
-    from renderer.bench.film_benchmark import FilmOrder, film_row, table
+    from renderer.bench.figure_file import check_request, write_results
+    from renderer.bench.film_benchmark import film_row, table
     from renderer.bench.picture_scenes import devices_here
 
     devices = names(arguments.devices, devices_here(), "device here")
     check_request(arguments)
     words = words_of_render(arguments.command_line[2:])
-    order = FilmOrder(words=words, frames=arguments.frames, repeats=arguments.repeat)
     found = []
-    for row in map(partial(film_row, order), devices):
+    for row in map(partial(film_row, words, arguments.frames, arguments.repeat), devices):
         print(table([row]), flush=True)
         found.append(row)
-        about = circumstances_of(arguments.command_line, row["scene"], row["triangles"])
-        write_figures(arguments.json, about, {"films": found})
+        write_results(arguments, row["scene"], row["triangles"], {"films": found})
     return 0

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import argparse
-from dataclasses import asdict
 from functools import partial
 
 from renderer.bench import figure_keys
-from renderer.commands.arguments import add_replacing, add_scene, add_settings, number, whole
-from renderer.settings.measurement import Measurement
+from renderer.commands.arguments import add_count, add_figures, add_scene, add_settings, number
 from renderer.settings.picture import Settings
 
 EXAMPLES = f"""\
@@ -24,13 +22,10 @@ examples:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Adds the arguments that the command takes."""
     parser.epilog = EXAMPLES
     add_scene(parser)
     add_settings(parser, Settings, "photons", "threads", photons=10_000_000)
-    parser.add_argument(
-        "--points", type=whole(1, 1 << 26), default=1_000_000, metavar="N", help="looked at (default: %(default)s)"
-    )
+    add_count(parser, "--points", 1 << 26, 1_000_000, "looked at")
     parser.add_argument(
         "--found",
         type=number(0.01, 1e6),
@@ -38,14 +33,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="K",
         help="photons within the radius, about, where they lie evenly (default: %(default)s)",
     )
-    add_settings(parser, Measurement, "json")
-    add_replacing(parser)
+    add_figures(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Measures, prints, and writes what is asked for."""
-    from renderer.bench.figure_file import check_request, circumstances_of, write_figures
-    from renderer.bench.gather_benchmark import gather_settings, measure
+    from renderer.bench.figure_file import check_request, write_results
+    from renderer.bench.gather_benchmark import cost_in_words, gather_settings, measure
     from renderer.scene.render_context import SceneView, TracerChoice, load_for, open_context
 
     check_request(arguments)
@@ -60,7 +54,6 @@ def run(arguments: argparse.Namespace) -> int:
             threads=arguments.threads,
         )
         cost = measure(snapshot, context.tracer, settings)
-    print(f"{snapshot.name}: {cost.text()}")
-    about = circumstances_of(arguments.command_line, snapshot.name, len(snapshot.positions))
-    write_figures(arguments.json, about, asdict(cost))
+    print(f"{snapshot.name}: {cost_in_words(cost)}")
+    write_results(arguments, snapshot.name, len(snapshot.positions), cost)
     return 0

@@ -5,8 +5,7 @@ from __future__ import annotations
 import argparse
 
 from renderer.bench import figure_keys
-from renderer.commands.arguments import add_replacing, add_settings
-from renderer.settings.measurement import Measurement
+from renderer.commands.arguments import add_figures
 
 EXAMPLES = f"""\
 Rates are of rays from six lamps in a room full of spheres: launches over ever more rays, queues of Python threads, and
@@ -21,20 +20,17 @@ examples:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Adds the arguments that the command takes."""
     parser.epilog = EXAMPLES
-    add_settings(parser, Measurement, "json")
-    add_replacing(parser)
+    add_figures(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Measures, prints line by line, and writes what is asked for."""
-    from renderer.bench.figure_file import check_request, circumstances_of, write_figures
+    from renderer.bench.figure_file import check_request, write_results
     from tracecore.benchmarks.compare_embree import room_of_spheres
     from tracecore.benchmarks.gpu_benchmark import tables
 
     check_request(arguments)
     triangles = room_of_spheres()
-    found = tables(triangles)
-    write_figures(arguments.json, circumstances_of(arguments.command_line, "room of spheres", len(triangles)), found)
+    write_results(arguments, "room of spheres", len(triangles), tables(triangles))
     return 0

@@ -10,17 +10,15 @@ from typing import TYPE_CHECKING, Any
 
 from renderer.bench import figure_keys
 from renderer.commands.arguments import (
+    add_figures,
     add_page,
-    add_plot,
     add_reference_maker,
-    add_replacing,
     add_scenes,
     add_settings,
     argument_type,
     names,
 )
 from renderer.errors import UsageError
-from renderer.settings.measurement import Measurement
 from renderer.settings.picture import Settings
 from scenes.keys.values import Whole
 
@@ -55,7 +53,6 @@ examples:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Adds the arguments that the command takes."""
     parser.epilog = EXAMPLES
     add_scenes(parser)
     parser.add_argument(
@@ -66,9 +63,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     taken = ("size", "passes", "photons", "sampler", "shading", "threads")
     add_settings(parser, Settings, *taken, size=(256, 256), passes=64, sampler="sobol")
-    add_settings(parser, Measurement, "repeat", "json", repeat=5)
-    add_replacing(parser)
-    add_plot(parser)
+    add_figures(parser, repeat=5, is_drawn=True)
     add_page(parser)
     peers = parser.add_argument_group("peers")
     peers.add_argument(

@@ -7,14 +7,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from renderer.bench import figure_keys
-from renderer.commands.arguments import add_rays, add_replacing, add_scenes, add_settings, names
+from renderer.commands.arguments import add_figures, add_rays, add_scenes, add_settings, names
 from renderer.commands.bench import DEFAULT_RAYS
 from renderer.errors import UsageError
-from renderer.settings.measurement import Measurement
 from renderer.settings.picture import Settings
 
 if TYPE_CHECKING:
-    from renderer.bench.ray_folder import RayFolder
     from renderer.bench.ray_set_benchmark import Tracing
 
 EXAMPLES = f"""\
@@ -37,26 +35,21 @@ examples:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Adds the arguments that the command takes."""
     parser.epilog = EXAMPLES
     add_scenes(parser, count="*")
     folder = parser.add_mutually_exclusive_group(required=True)
     folder.add_argument("--write", type=Path, metavar="FOLDER", help="keep rays of these scenes in FOLDER")
     folder.add_argument("--read", type=Path, metavar="FOLDER", help="trace the rays of FOLDER")
     parser.add_argument(
-        "--rays",
-        metavar="KINDS",
-        help=f"kinds of rays, separated by commas (default: {DEFAULT_RAYS}; with --read all)",
+        "--rays", metavar="KINDS", help=f"kinds of rays, separated by commas (default: {DEFAULT_RAYS}; with --read all)"
     )
     add_settings(parser, Settings, "define", "device", "threads")
     parser.add_argument("--kernels", metavar="NAMES", help="separated by commas (default: all of the device)")
     parser.add_argument(
         "--peers", metavar="NAMES", help="other tracers on the same rays: warp, optix, embree, separated by commas"
     )
-    add_settings(parser, Measurement, "repeat", "json", repeat=9)
-    add_replacing(parser)
+    add_figures(parser, repeat=9)
     add_rays(parser)
-    parser.set_defaults(views=None)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -73,7 +66,6 @@ def _write(arguments: argparse.Namespace) -> int:
     from renderer.bench.files import plain_name
     from renderer.bench.ray_set_benchmark import record
     from renderer.bench.ray_sources import PlannedRays
-    from renderer.bench.view_points import chosen_views
     from renderer.film.image_file import make_default_folder
     from renderer.scene.render_context import SceneView, load_for
 
@@ -92,9 +84,7 @@ def _write(arguments: argparse.Namespace) -> int:
     entries = []
     for scene, name in zip(arguments.scenes, folders, strict=True):
         snapshot = SceneView.chosen(arguments).of(load_for(arguments, scene))
-        plan = ray_generators.RayPlan.chosen(arguments, snapshot.positions)
-        views = chosen_views(arguments, snapshot)
-        source = PlannedRays(snapshot=snapshot, views=views, plan=plan, kinds=kinds)
+        source = PlannedRays.chosen(arguments, snapshot, kinds)
         entry = ray_folder.write_scene(arguments.write, name, record(snapshot, source, arguments.threads))
         entries.append(entry | {"scene": Path(scene).name})
         for one in entry["sets"]:
@@ -106,7 +96,7 @@ def _write(arguments: argparse.Namespace) -> int:
 
 def _read(arguments: argparse.Namespace) -> int:
     """Times what traces the rays of a folder, prints a table for each scene, and writes the result file after each."""
-    from renderer.bench.figure_file import check_request, circumstances_of, write_figures
+    from renderer.bench.figure_file import check_request, write_results
     from renderer.bench.ray_folder import RayFolder
     from renderer.bench.ray_set_benchmark import measured_scene, result_rows
     from renderer.bench.result_file import FORMAT
@@ -119,20 +109,18 @@ def _read(arguments: argparse.Namespace) -> int:
     folder = RayFolder(arguments.read)
     rows: list[dict[str, Any]] = []
     triangles, has_wrong = 0, False
-    for scene in folder.scenes(_kinds(arguments, folder)):
+    kinds = names(arguments.rays, folder.kinds, f"kind of rays of {arguments.read}")
+    for scene in folder.scenes(kinds):
         found = measured_scene(scene, tracing)
         rows += result_rows(scene, found)
         triangles += len(scene.triangles)
         has_wrong |= found.has_wrong_kernels
         print(f"{scene.name}, {len(scene.triangles)} triangles, on the {tracing.device}\n{table(found)}\n", flush=True)
         print("".join(f"{text}\n" for text in struck_out(found)), end="", flush=True)
-        about = circumstances_of(arguments.command_line, ", ".join({row["scene"]: 0 for row in rows}), triangles)
-        write_figures(arguments.json, about, {"format": FORMAT, "device": tracing.device, "measurements": rows})
+        scenes = ", ".join({row["scene"]: 0 for row in rows})
+        figures = {"format": FORMAT, "device": tracing.device, "measurements": rows}
+        write_results(arguments, scenes, triangles, figures)
     return 1 if has_wrong else 0
-
-
-def _kinds(arguments: argparse.Namespace, folder: RayFolder) -> list[str]:
-    return names(arguments.rays, folder.kinds, f"kind of rays of {arguments.read}")
 
 
 def _tracing(arguments: argparse.Namespace) -> Tracing:

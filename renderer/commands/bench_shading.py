@@ -5,8 +5,7 @@ from __future__ import annotations
 import argparse
 
 from renderer.bench import figure_keys
-from renderer.commands.arguments import add_replacing, add_scene, add_settings
-from renderer.settings.measurement import Measurement
+from renderer.commands.arguments import add_figures, add_scene, add_settings
 from renderer.settings.picture import Settings
 
 EXAMPLES = f"""\
@@ -23,17 +22,15 @@ examples:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Adds the arguments that the command takes."""
     parser.epilog = EXAMPLES
     add_scene(parser)
     add_settings(parser, Settings, "threads", threads=1)
-    add_settings(parser, Measurement, "json")
-    add_replacing(parser)
+    add_figures(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Measures, prints, and writes what is asked for."""
-    from renderer.bench.figure_file import check_request, circumstances_of, write_figures
+    from renderer.bench.figure_file import check_request, write_results
     from renderer.bench.shading_benchmark import nanoseconds_per_ray
     from renderer.scene.render_context import scene_seen
     from scenes.playing.plain import plain
@@ -47,6 +44,5 @@ def run(arguments: argparse.Namespace) -> int:
             f"{snapshot.name} {surfaces:<6}{cost:6.1f} ns per ray and core, {arguments.threads} at a time", flush=True
         )
         rows.append({"surfaces": surfaces, "threads": arguments.threads, "nanoseconds": cost})
-    about = circumstances_of(arguments.command_line, snapshot.name, len(snapshot.positions))
-    write_figures(arguments.json, about, {"rows": rows})
+    write_results(arguments, snapshot.name, len(snapshot.positions), {"rows": rows})
     return 0

@@ -40,7 +40,6 @@ PROGRAM = "from renderer.commands.check import answer_cases; answer_cases()"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Adds the arguments that the command takes."""
     parser.epilog = EXAMPLES
     add_plugin(parser)
     parser.add_argument("--kernels", metavar="NAMES", help="separated by commas (default: those that plugins bring)")
@@ -109,11 +108,7 @@ def _check(kernel: KernelStrategy, arguments: argparse.Namespace, environment: d
     plugins = [str(path) for path in loaded_files()]
     order = {"plugins": plugins, "kernel": kernel.name, "device": arguments.device, "seconds": arguments.timeout / 2}
     return Check(
-        program=PROGRAM,
-        order=order,
-        source=kernel.source.name,
-        environment=environment,
-        seconds=arguments.timeout,
+        program=PROGRAM, order=order, source=kernel.source.name, environment=environment, seconds=arguments.timeout
     )
 
 

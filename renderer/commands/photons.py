@@ -31,8 +31,6 @@ from renderer.settings.setting import settings_of
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tqdm import tqdm
-
     from renderer.drivers.driver import RenderSettings
     from renderer.photons.batch import PhotonTask
     from renderer.run.containment import Containment
@@ -71,7 +69,6 @@ keys of the statistics:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Adds the arguments that the command takes."""
     parser.epilog = f"{EXAMPLES}\n{NOTES}"
     in_two_levels(parser, USUAL, EXAMPLES)
     add_scene(parser)
@@ -231,7 +228,7 @@ def _trace(
             wanted,
             repeat=arguments.repeat,
             is_kept=arguments.save_photons is not None,
-            on_progress=lambda reached: _move(bar, min(reached, count)),
+            on_progress=lambda reached: bar.update(min(reached, count) - bar.n),
             shared=shared,
         )
 
@@ -246,10 +243,6 @@ def _measured(context: RenderContext, photon_run: PhotonRun) -> statistics.Measu
         rates=photon_run.rates,
         shading=photon_run.shading,
     )
-
-
-def _move(bar: tqdm[None], reached: int) -> None:
-    bar.update(reached - bar.n)
 
 
 def _check_files(arguments: argparse.Namespace) -> None:
@@ -268,13 +261,13 @@ def _check_files(arguments: argparse.Namespace) -> None:
 
 
 def _files(arguments: argparse.Namespace) -> list[Path]:
-    """Returns the files that are to be written."""
     paths = (arguments.save_photons, arguments.json, arguments.timeline)
     return [path for path in paths if path is not None]
 
 
 def _write(arguments: argparse.Namespace, snapshot: Snapshot, photon_run: PhotonRun, figures: Statistics) -> None:
     from renderer.atomic_file import write_each
+    from renderer.run import timeline
 
     writes: list[Callable[[], object]] = []
     if arguments.save_photons is not None:
@@ -283,7 +276,7 @@ def _write(arguments: argparse.Namespace, snapshot: Snapshot, photon_run: Photon
     if arguments.json is not None:
         writes.append(partial(statistics.write, arguments.json, figures))
     if arguments.timeline is not None:
-        writes.append(partial(_write_timeline, arguments.timeline, photon_run))
+        writes.append(partial(timeline.write, arguments.timeline, photon_run.logs))
     write_each(*writes)
 
 
@@ -315,12 +308,6 @@ def _save_part(arguments: argparse.Namespace, snapshot: Snapshot, photon_run: Ph
     ranges = (StoredRange(first, first + counts.emitted, counts.stored),)
     part = part_of_run(arguments.save_photons, snapshot, photon_run.task, arguments.emit)
     replace(part, ranges=ranges).write(photon_run.photons)
-
-
-def _write_timeline(path: Path, photon_run: PhotonRun) -> None:
-    from renderer.run import timeline
-
-    timeline.write(path, photon_run.logs)
 
 
 def report(figures: Statistics) -> str:

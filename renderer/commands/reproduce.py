@@ -50,7 +50,6 @@ examples:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Adds the arguments that the command takes."""
     parser.epilog = EXAMPLES
     tables = parser.add_subparsers(dest="table", metavar="TABLE", required=True)
     for paper in PAPERS.values():
@@ -82,19 +81,13 @@ def run(arguments: argparse.Namespace) -> int:
     """Measures, prints, and writes what is asked for."""
     from renderer.atomic_file import write_each, write_whole
     from renderer.bench.comparison import Effort
-    from renderer.bench.figure_file import write_figures
+    from renderer.bench.figure_file import check_request, write_figures
     from renderer.bench.reproduction import reproduce
-    from renderer.film.image_file import check_folder, make_default_folder
-    from renderer.scene.render_context import check_scene
 
     paper = PAPERS[arguments.table]
     check_views(arguments)
     device = _device(arguments.device)
-    files = [path for path in (arguments.json, arguments.markdown) if path]
-    for path in files:
-        check_folder(path, arguments.replace)
-    check_scene(arguments.scene)
-    make_default_folder(files)
+    check_request(arguments)
     job = _job(arguments, paper, device)
     default_photons = GPU_PHOTONS if device == "gpu" else EMULATED_PHOTONS
     effort = Effort(
@@ -126,8 +119,6 @@ def _device(choice: str) -> Device:
 def _job(arguments: argparse.Namespace, paper: Paper, device: Device) -> Run:
     """Returns what is measured."""
     from renderer.bench.files import Run
-    from renderer.bench.ray_generators import RayPlan
-    from renderer.bench.view_points import chosen_views
     from renderer.scene.render_context import scene_seen
     from scenes.playing.plain import plain, point_lit
 
@@ -136,12 +127,4 @@ def _job(arguments: argparse.Namespace, paper: Paper, device: Device) -> Run:
         snapshot = plain(snapshot)
     if paper.has_construction:
         snapshot = point_lit(snapshot)
-    return Run(
-        command_line=tuple(arguments.command_line),
-        snapshot=snapshot,
-        views=chosen_views(arguments, snapshot),
-        plan=RayPlan.chosen(arguments, snapshot.positions),
-        device=device,
-        baseline=next(iter(paper.rows.values())),
-        threads=arguments.threads,
-    )
+    return Run.chosen(arguments, snapshot, device, next(iter(paper.rows.values())))

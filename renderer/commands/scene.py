@@ -14,7 +14,7 @@ from renderer.plain_text import line
 from renderer.settings.setting import Definitions
 
 if TYPE_CHECKING:
-    from scenes import Scene, SceneFacts, ShippedScene
+    from scenes import Scene, SceneFacts
 
 EXAMPLES = """\
 examples:
@@ -48,7 +48,6 @@ examples:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Adds the arguments that the command takes."""
     parser.epilog = EXAMPLES
     actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
     shipped = actions.add_parser("list", help="shipped scenes, and formats of files")
@@ -78,12 +77,13 @@ def print_list(_arguments: argparse.Namespace) -> None:
     import scenes
 
     for shipped in scenes.shipped_scenes():
-        print(f"{shipped.name:<12} {shipped.summary}{_sizes(shipped)}")
+        sizes = shipped.sizes
+        chosen = "" if sizes is None else f" ({shipped.name}:SIZE, {sizes.least} to {sizes.most} triangles)"
+        print(f"{shipped.name:<12} {shipped.summary}{chosen}")
     print(f"files        whose names end in {' '.join(scenes.READERS)}")
 
 
 def loaded(arguments: argparse.Namespace) -> Scene:
-    """Returns the scene of the command."""
     import scenes
 
     parameters = Definitions().read(arguments.define or {})
@@ -123,11 +123,12 @@ def table(facts: SceneFacts) -> dict[str, str]:
     """Returns rows on a scene, to be read by people."""
     width, height = facts.resolution
     textures = ", ".join(f"{name} {across}x{down}" for name, across, down in facts.textures)
+    holes = f"; {facts.cut_out_triangles} cut out by pictures" if facts.cut_out_triangles else ""
     rows = {
         "scene": f"{facts.name} ({facts.source or 'made by code'})",
         "animation": f"{_count(facts.frames, 'frame')}, time {facts.start:g} to {facts.end:g}; here {facts.time:g}",
         "triangles": f"{facts.triangles}, of which {facts.moving_triangles} move and {facts.degenerate_triangles} "
-        f"have no area; {facts.surface:.4g} square metres{_holes(facts.cut_out_triangles)}",
+        f"have no area; {facts.surface:.4g} square metres{holes}",
         "memory": f"about {facts.memory_bytes / 1e9:.2g} GB for {facts.stored_triangles} triangles, placed",
         "extent": f"{_point(facts.lower)} to {_point(facts.upper)} metres",
         "materials": f"{facts.materials} of {', '.join(facts.material_kinds) or 'no kind'}",
@@ -162,17 +163,6 @@ def _view(facts: SceneFacts) -> str:
     high = f"{facts.vertical_fov:.4g} degrees" if facts.height is None else f"{facts.height:.4g} metres"
     lens = f", through a lens of radius {facts.aperture:.4g} in focus at {facts.focus:.4g}" if facts.aperture else ""
     return f"{high} high{lens}"
-
-
-def _sizes(shipped: ShippedScene) -> str:
-    """Returns, as text, how a size is chosen, of a scene that has some."""
-    sizes = shipped.sizes
-    return "" if sizes is None else f" ({shipped.name}:SIZE, {sizes.least} to {sizes.most} triangles)"
-
-
-def _holes(cut_out: int) -> str:
-    """Returns, as text, how many triangles may have holes, if any."""
-    return f"; {cut_out} cut out by pictures" if cut_out else ""
 
 
 def _count(number: int, noun: str) -> str:

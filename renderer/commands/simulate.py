@@ -5,16 +5,15 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from renderer.bench import figure_keys
-from renderer.commands.arguments import add_rays, add_replacing, add_scene, add_settings, names, number, whole
+from renderer.commands.arguments import add_count, add_figures, add_rays, add_scene, add_settings, names, number
 from renderer.errors import UsageError
-from renderer.settings.measurement import Measurement
 from renderer.settings.picture import Settings
 from renderer.version import SOFTWARE
 
@@ -49,7 +48,6 @@ examples:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Adds the arguments that the command takes."""
     parser.epilog = EXAMPLES
     add_scene(parser)
     parser.add_argument("--kernels", metavar="NAMES", help="separated by commas (default: all)")
@@ -74,8 +72,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="instructions by which lanes change rays against those of a queue (default: to write and read 15 words)",
     )
     add_settings(parser, Settings, "threads")
-    add_settings(parser, Measurement, "json")
-    add_replacing(parser)
+    add_figures(parser)
     parser.add_argument(
         "--dump",
         type=Path,
@@ -83,18 +80,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="keep the steps of all rays in FILE.npz: for each KERNEL/KIND the arrays kinds (0 node, 1 leaf, 2 "
         "triangle, 3 inside of its edges), useful (lanes with work) and starts (where each ray or packet begins)",
     )
-    add_rays(parser).add_argument(
-        "--rays-at-most",
-        type=whole(1, 1 << 26),
-        default=8192,
-        metavar="N",
-        help="of a kind: a sample, 64 side by side at a time (default: %(default)s)",
-    )
+    add_count(add_rays(parser), "--rays-at-most", 1 << 26, 8192, "of a kind: a sample, 64 side by side at a time")
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Simulates, prints, and writes what is asked for; returns 1 where the hits of a kernel are wrong."""
     from renderer.atomic_file import write_each, write_whole
+    from renderer.bench.simulation import table
 
     steps: dict[str, StepSequences] | None = {} if arguments.dump else None
     gpu, found = _simulated(arguments, steps)
@@ -139,10 +131,9 @@ def _simulated(arguments: argparse.Namespace, keep: dict[str, StepSequences] | N
 
     Raises `UsageError` for a name that there is not, before anything is read.
     """
-    from renderer.bench.ray_generators import KINDS, RayPlan
+    from renderer.bench.ray_generators import KINDS
     from renderer.bench.ray_sources import PlannedRays
     from renderer.bench.simulation import LOOPS, OWN, Costs, Machine, samples, simulations
-    from renderer.bench.view_points import ViewPoint
     from renderer.scene.render_context import check_scene, scene_seen
     from tracecore.analysis.bound import MOVE_INSTRUCTIONS
     from tracecore.cuda.gpus import GPUS
@@ -159,11 +150,7 @@ def _simulated(arguments: argparse.Namespace, keep: dict[str, StepSequences] | N
     _check_files(arguments)
     check_scene(arguments.scene)
     snapshot = scene_seen(arguments)
-    plan = RayPlan.chosen(arguments, snapshot.positions)
-    rays = PlannedRays(
-        snapshot=snapshot, views=[ViewPoint(name="camera", camera=snapshot.camera)], plan=plan, kinds=kinds
-    )
-    sets = samples(rays, arguments.rays_at_most, arguments.threads)
+    sets = samples(PlannedRays.chosen(arguments, snapshot, kinds), arguments.rays_at_most, arguments.threads)
     cost_of = Costs(machine.gpu.arch)
     found: list[Simulated] = []
     for kernel in kernels:
@@ -172,38 +159,3 @@ def _simulated(arguments: argparse.Namespace, keep: dict[str, StepSequences] | N
     if cost_of.missing:
         print(f"tracecore: no bounds: {cost_of.missing}", file=sys.stderr)
     return machine.gpu, found
-
-
-def table(found: Sequence[Simulated]) -> str:
-    """Returns a row for each kernel, loop and width, in a block for each kind of rays; then how many rays were compared
-    with the CPU, and whose hits are wrong.
-    """
-    from renderer.bench.table import aligned
-
-    blocks = []
-    for kind in dict.fromkeys(one.kind for one in found):
-        own = [one for one in found if one.kind == kind]
-        heads = ("loop", "width", "nodes", "triangles", "traversal", "intersection", "both", "Mrays/s")
-        blocks.append(aligned([[f"{kind}: {own[0].rays} rays", *heads], *(_row(one) for one in own)]))
-    counts = {one.kind: f"{one.kind} {one.compared} of {one.rays}" for one in found}
-    wrong = {(one.kernel, one.kind): one.wrong for one in found if one.wrong}
-    lines = [f"Struck out: {kernel} on {kind}, whose hits are wrong: {ray}." for (kernel, kind), ray in wrong.items()]
-    return "\n\n".join([*blocks, "\n".join([f"compared with the CPU: {', '.join(counts.values())} rays", *lines])])
-
-
-def _row(one: Simulated) -> list[str]:
-    from renderer.bench.table import MISSING, STRUCK_OUT, share
-
-    if one.wrong:
-        return [one.kernel, one.loop, str(one.width), STRUCK_OUT, *[MISSING] * 5]
-    steps = one.steps
-    shares = (steps.node_efficiency, steps.triangle_efficiency, one.efficiency)
-    return [
-        one.kernel,
-        one.loop,
-        str(one.width),
-        f"{steps.nodes:.1f}",
-        f"{steps.triangles:.1f}",
-        *map(share, shares),
-        MISSING if one.bound is None else f"{one.bound:.0f}",
-    ]

@@ -5,15 +5,13 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from renderer.commands.arguments import add_rays, add_scene, add_settings, names, whole
+from renderer.commands.arguments import add_count, add_rays, add_scene, add_settings, names
 from renderer.errors import UsageError
 from renderer.settings.measurement import Measurement
 from renderer.settings.picture import Settings
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from renderer.bench.tuning import Tuned, TuningPlan
+    from renderer.bench.tuning import TuningPlan
     from renderer.scene.tuned_kernels import TunedGpu
     from tracecore import Device
 
@@ -41,19 +39,12 @@ examples:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Adds the arguments that the command takes."""
     parser.epilog = EXAMPLES
     add_scene(parser, default=DEFAULT_SCENE)
     add_settings(parser, Settings, "device", "threads")
     parser.add_argument("--kernels", metavar="NAMES", help="separated by commas (default: those that lead anywhere)")
     add_settings(parser, Measurement, "repeat", repeat=5)
-    parser.add_argument(
-        "--ring-rays",
-        type=whole(1, 1 << 32),
-        default=1 << 26,
-        metavar="N",
-        help="rays of a round in the ring (default: %(default)s)",
-    )
+    add_count(parser, "--ring-rays", 1 << 32, 1 << 26, "rays of a round in the ring")
     what = parser.add_mutually_exclusive_group()
     what.add_argument("--dry-run", action="store_true", help="tell what would be measured, and measure nothing")
     what.add_argument(
@@ -122,19 +113,14 @@ def _gpu() -> TunedGpu:
 def _measure(plan: TuningPlan) -> int:
     """Measures, prints, and remembers what is of a GPU; returns the exit status."""
     from renderer.bench.tuning import table, tune
+    from renderer.scene.tuned_kernels import remember
 
     found = tune(plan)
     print(f"{plan.snapshot.name}, {len(plan.snapshot.positions)} triangles, median of {plan.repeats}; * is chosen")
     print(table(found))
     if plan.device == "gpu":
-        _keep(plan, found)
+        gpu, source = _gpu(), f"tracecore tune, {plan.snapshot.name}, medians of {plan.repeats}"
+        remember(gpu, [one.facts(gpu.architecture, source) for one in found if one.rates])
     any_is_right = any(one.rates for one in found)
     print(_keeping(plan.device) if any_is_right else "nothing is kept: no kernel has the right hits")
     return 1 if any(one.wrong for one in found) else 0
-
-
-def _keep(plan: TuningPlan, found: Sequence[Tuned]) -> None:
-    from renderer.scene.tuned_kernels import remember
-
-    gpu, source = _gpu(), f"tracecore tune, {plan.snapshot.name}, medians of {plan.repeats}"
-    remember(gpu, [one.facts(gpu.architecture, source) for one in found if one.rates])

@@ -1,28 +1,21 @@
 """The commands of AFF and NFF: one function each, found by its letters in `COMMANDS`."""
 
+from dataclasses import replace
 from pathlib import Path
 
-from scenes.aff.geometry_commands import (
-    aff_material,
-    animated_triangle,
-    cone_command,
-    mesh_command,
-    nff_material,
-    polygon,
-    polygon_patch,
-    sphere_command,
-    textured_triangle,
-    textured_triangle_patch,
-)
+import numpy as np
+
 from scenes.aff.keyframes import read_track
-from scenes.aff.lexer import Cursor, looks_numeric
-from scenes.aff.operands import origin_of, read_color, read_points, shown
+from scenes.aff.lexer import Cursor, looks_numeric, shown
 from scenes.aff.parser import TEXTURES, AffParser, Command
-from scenes.document import Document
-from scenes.files.source_file import OUTSIDE, allow_folder, is_file, may_be_read
+from scenes.document import Document, Part, keyed_triangle
+from scenes.files.source_file import MAX_CORNERS, OUTSIDE, allow_folder, is_file, may_be_read
 from scenes.lights import PointSource
 from scenes.materials.microfacets import WHITE
-from scenes.model import AnimationRange, Camera
+from scenes.meshes.curves import Ball, Tube
+from scenes.meshes.geometry import MAX_COORDINATE
+from scenes.meshes.polygons import polygon_triangles
+from scenes.model import AnimationRange, Camera, Color, Indices, Material, Mesh
 from scenes.motion.transforms import compose, quaternion
 from scenes.views.viewing import look_at, triple
 
@@ -35,6 +28,161 @@ SMALLEST_NEAR = 1e-4
 CAMERA = "camera"
 
 
+# --- materials --------------------------------------------------------------------------------------------------------
+
+
+def set_material(parser: AffParser, cursor: Cursor, diffuse: Color, specular: Color) -> None:
+    """Makes a material current; its shine, transmittance and refractive index are the next words."""
+    exponent, transmittance, ior = cursor.floats(3, "shine, transmittance and refractive index").tolist()
+    if exponent < 0.0 or transmittance < 0.0:
+        raise cursor.error("expected shine and transmittance not below 0", cursor.position - 3)
+    name = f"{cursor.source.path.name}:{cursor.source.line_of(cursor.position - 1)}"
+    parser.material = Material(
+        name=name,
+        kind="nff",
+        diffuse=diffuse,
+        specular=specular,
+        exponent=exponent,
+        transmittance=transmittance,
+        ior=ior,
+    )
+
+
+def nff_material(parser: AffParser, cursor: Cursor) -> None:
+    """f: a colour and the shares of it that are diffuse and (white) specular."""
+    red, green, blue = cursor.color("red, green and blue of a material")
+    diffuse, specular = cursor.floats(2, "the diffuse and the specular share").tolist()
+    if diffuse < 0.0 or specular < 0.0:
+        raise cursor.error("expected shares not below 0", cursor.position - 2)
+    set_material(parser, cursor, (red * diffuse, green * diffuse, blue * diffuse), (specular, specular, specular))
+
+
+def aff_material(parser: AffParser, cursor: Cursor) -> None:
+    """fm: ambient, diffuse and specular colours.
+
+    Ambient reflection stands for light between surfaces, which photons bring: it is kept beside what is seen. But where
+    a surface has nothing else, as for a picture of the view through a window, it is a backdrop, which is seen and
+    lights nothing.
+    """
+    ambient = cursor.color("the ambient colour of a material")
+    diffuse = cursor.color("the diffuse colour of a material")
+    specular = cursor.color("the specular colour of a material")
+    set_material(parser, cursor, diffuse, specular)
+    if any(diffuse) or any(specular) or parser.material.transmittance:
+        parser.material = replace(parser.material, ambient=ambient)
+    else:
+        parser.material = replace(parser.material, backdrop=ambient)
+
+
+# --- geometry ---------------------------------------------------------------------------------------------------------
+
+
+def sphere_command(parser: AffParser, cursor: Cursor) -> None:
+    """s: a sphere."""
+    origin = cursor.origin
+    x, y, z, radius = cursor.points(1, 4, "the centre and radius of a sphere")[0]
+    if not 0.0 < abs(radius) <= MAX_COORDINATE:
+        raise cursor.error(f"expected a radius other than 0, at most {MAX_COORDINATE:g}", cursor.position - 1)
+    parser.add_curve(Ball(np.array([x, y, z]), float(radius), parser.material_id()), origin)
+
+
+def cone_command(parser: AffParser, cursor: Cursor) -> None:
+    """c: an open cone or cylinder."""
+    origin = cursor.origin
+    start = cursor.position
+    ends = cursor.points(2, 4, "base, radius, apex and radius of a cone")
+    radii, inside = ends[:, 3], bool(ends[0, 3] < 0.0)
+    radii = -radii if inside else radii
+    if radii.min() < 0.0 or radii.max() > MAX_COORDINATE:
+        raise cursor.error(f"expected radii of one sign, at most {MAX_COORDINATE:g}", start + 3)
+    if not np.linalg.norm(ends[1, :3] - ends[0, :3]) > 0.0:
+        raise cursor.error("expected base and apex at different points", start + 4)
+    parser.add_curve(Tube(ends[:, :3], (float(radii[0]), float(radii[1])), parser.material_id(), inside), origin)
+
+
+def flat(kind: str, width: int, what: str) -> Command:
+    """Returns the command of a flat polygon of a kind.
+
+    width: numbers of each corner: 3, 5, 6 or 8, of which 6 and 8 have a normal, and 5 and 8 texture coordinates; those
+        that have these are triangles.
+    what: they are called.
+    """
+
+    def command(parser: AffParser, cursor: Cursor) -> None:
+        origin, has_uvs = cursor.origin, width in (5, 8)
+        texture = parser.texture_id(cursor) if has_uvs else -1
+        count = 3 if has_uvs else cursor.count(f"the number of corners of a {kind}", 3)
+        if count > MAX_CORNERS:
+            raise cursor.error(f"expected at most {MAX_CORNERS} corners of a {kind}, got {count}", cursor.position - 1)
+        rows = cursor.points(count, width, f"{what} of a {kind}")
+        triangles, crosses = polygon_triangles(rows[:, :3])
+        if crosses:
+            parser.document.notes.add("a polygon that crosses itself is cut somehow", origin.path, origin.line)
+        mesh = Mesh(vertices=rows[:, :3], triangles=triangles, material=parser.material_id(texture))
+        if width in (6, 8):
+            mesh = replace(mesh, normals=rows[:, 3:6], normal_triangles=triangles)
+        if has_uvs:
+            mesh = replace(mesh, uvs=rows[:, -2:], uv_triangles=triangles)
+        parser.add_mesh(mesh, origin, loose=True)
+
+    return command
+
+
+def animated_triangle(parser: AffParser, cursor: Cursor) -> None:
+    """tpa: a triangle with positions and normals at several times."""
+    origin = cursor.origin
+    count = cursor.count("the number of times of an animated triangle", 1)
+    start = cursor.position
+    rows = cursor.floats(count * 19, "times, corners and normals of an animated triangle").reshape(count, 19)
+    corners = rows[:, 1:].reshape(count, 3, 6)
+    if np.abs(corners[..., :3]).max() > MAX_COORDINATE:
+        raise cursor.error(f"coordinates reach at most {MAX_COORDINATE:g}", start)
+    shape = keyed_triangle(rows[:, 0], corners, parser.material_id())
+    parser.add(Part(shape, parser.transform, origin, loose=True), 1)
+
+
+def mesh_command(parser: AffParser, cursor: Cursor) -> None:
+    """m: indexed triangles. Indices are grouped by kind: vertices, then normals, then texture coordinates."""
+    origin = cursor.origin
+    cursor.keyword(b"vertices")
+    vertices = cursor.points(cursor.count("the number of vertices"), 3, "the vertices of a mesh")
+    normals, uvs, texture = None, None, -1
+    if cursor.optional_keyword(b"normals"):
+        count = cursor.count("the number of normals")
+        normals = cursor.floats(count * 3, "the normals of a mesh").reshape(count, 3)
+    if cursor.optional_keyword(b"texturecoords"):
+        count = cursor.count("the number of texture coordinates")
+        texture = parser.texture_id(cursor)
+        uvs = cursor.floats(count * 2, "the texture coordinates of a mesh").reshape(count, 2)
+    kinds = {"vertex": vertices, "normal": normals, "texture coordinate": uvs}
+    indices = read_triangles(cursor, {kind: len(values) for kind, values in kinds.items() if values is not None})
+    mesh = Mesh(
+        vertices=vertices,
+        triangles=indices["vertex"],
+        normals=normals,
+        normal_triangles=indices.get("normal"),
+        uvs=uvs,
+        uv_triangles=indices.get("texture coordinate"),
+        material=parser.material_id(texture),
+    )
+    parser.add_mesh(mesh, origin)
+
+
+def read_triangles(cursor: Cursor, sizes: dict[str, int]) -> dict[str, Indices]:
+    """The triangles block: (n, 3) indices of each kind. sizes: how many values there are of it."""
+    cursor.keyword(b"triangles")
+    count = cursor.count("the number of triangles")
+    start = cursor.position
+    rows = cursor.integers(count * 3 * len(sizes), "the indices of a mesh").reshape(count, len(sizes), 3)
+    limits = np.array(list(sizes.values()))[:, None]
+    wrong = np.flatnonzero((rows < 0) | (rows >= limits))
+    if len(wrong):
+        kind, size = list(sizes.items())[int(wrong[0]) // 3 % len(sizes)]
+        value = rows.ravel()[wrong[0]]
+        raise cursor.error(f"{kind} index {value}, but there are {size} (counted from 0)", start + int(wrong[0]))
+    return {kind: rows[:, place].copy() for place, kind in enumerate(sizes)}
+
+
 # --- camera, light and time -------------------------------------------------------------------------------------------
 
 
@@ -42,9 +190,9 @@ def view(parser: AffParser, cursor: Cursor) -> None:
     """v: the camera."""
     start = cursor.position - 1
     cursor.keyword(b"from")
-    eye = read_points(cursor, 1, 3, "the position of the eye")[0]
+    eye = cursor.points(1, 3, "the position of the eye")[0]
     cursor.keyword(b"at")
-    target = read_points(cursor, 1, 3, "the point looked at")[0]
+    target = cursor.points(1, 3, "the point looked at")[0]
     cursor.keyword(b"up")
     forward, up = look_at(eye, target, cursor.floats(3, "the upward direction"))
     if not up.any():
@@ -79,14 +227,14 @@ def read_resolution(parser: AffParser, cursor: Cursor) -> tuple[int, int]:
 
 def background(parser: AffParser, cursor: Cursor) -> None:
     """b: the colour of what nothing covers."""
-    parser.document.background = read_color(cursor, "red, green and blue of the background")
+    parser.document.background = cursor.color("red, green and blue of the background")
 
 
 def add_light(parser: AffParser, cursor: Cursor, track: str) -> None:
     """The operands that l and la share. The colour may be left out."""
-    origin = origin_of(cursor)
-    position = read_points(cursor, 1, 3, "the position of a light")[0]
-    color = read_color(cursor, "red, green and blue of a light") if looks_numeric(cursor.peek()) else WHITE
+    origin = cursor.origin
+    position = cursor.points(1, 3, "the position of a light")[0]
+    color = cursor.color("red, green and blue of a light") if looks_numeric(cursor.peek()) else WHITE
     if len(parser.document.lights) >= MAX_LIGHTS:
         raise cursor.error(f"over {MAX_LIGHTS} lights", cursor.position - 1)
     parser.document.lights.append(PointSource(position, color, parser.transform, origin, track, fades=False))
@@ -104,7 +252,7 @@ def animated_light(parser: AffParser, cursor: Cursor) -> None:
 
 def ambient_light(parser: AffParser, cursor: Cursor) -> None:
     """am: light from everywhere. It brightens painted views and lights nothing else: photons do what it stands for."""
-    parser.document.ambient = read_color(cursor, "red, green and blue of the ambient light")
+    parser.document.ambient = cursor.color("red, green and blue of the ambient light")
 
 
 def animation_range(parser: AffParser, cursor: Cursor) -> None:
@@ -185,10 +333,10 @@ COMMANDS: dict[bytes, Command] = {
     b"fm": aff_material,
     b"s": sphere_command,
     b"c": cone_command,
-    b"p": polygon,
-    b"pp": polygon_patch,
-    b"tt": textured_triangle,
-    b"ttp": textured_triangle_patch,
+    b"p": flat("polygon", 3, "the corners"),
+    b"pp": flat("polygon patch", 6, "the corners and normals"),
+    b"tt": flat("triangle", 5, "the corners and texture coordinates"),
+    b"ttp": flat("triangle", 8, "the corners, normals and texture coordinates"),
     b"tpa": animated_triangle,
     b"m": mesh_command,
     b"x": animated_transform,

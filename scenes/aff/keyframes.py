@@ -4,7 +4,6 @@ import numpy as np
 
 from scenes.aff.lexer import Cursor, quote
 from scenes.meshes.geometry import MAX_COORDINATE
-from scenes.model import Doubles
 from scenes.motion.tracks import RotationTrack, Track, VectorTrack, VisibilityTrack
 
 #: A spline needs a key before and one after each segment.
@@ -35,42 +34,26 @@ def read_track(cursor: Cursor) -> Track:
 
 
 def read_block(cursor: Cursor, block: str) -> VectorTrack | RotationTrack | VisibilityTrack:
-    """Reads the rows of one block, whose name has been taken already."""
+    """Reads the rows of one block, whose name has been taken already: time, then x, y and z, of a rotation an axis and
+    degrees, then tension, continuity and bias."""
     if block == "visibility":
         return read_visibility(cursor)
-    return read_rotations(cursor) if block == "rot" else read_vectors(cursor, block)
-
-
-def read_vectors(cursor: Cursor, block: str) -> VectorTrack:
-    """Returns rows of time, x, y, z, tension, continuity, bias."""
+    is_turn = block == "rot"
+    width = 8 if is_turn else 7
     count = cursor.count(f"the number of {block} keys", SPLINE_KEYS)
     start = cursor.position
-    rows = cursor.floats(count * 7, f"{block} keys").reshape(count, 7)
-    far = np.flatnonzero(np.abs(rows[:, 1:4]).max(axis=1) > MAX_COORDINATE)
-    if len(far):
-        raise cursor.error(f"expected values of at most {MAX_COORDINATE:g}", start + 7 * int(far[0]) + 1)
-    check_shapes(cursor, rows, start)
-    return VectorTrack.of(rows)
-
-
-def read_rotations(cursor: Cursor) -> RotationTrack:
-    """Returns rows of time, axis x, y, z, degrees, tension, continuity, bias."""
-    count = cursor.count("the number of rot keys", SPLINE_KEYS)
-    start = cursor.position
-    rows = cursor.floats(count * 8, "rot keys").reshape(count, 8)
-    loose = np.flatnonzero(~rows[:, 1:4].any(axis=1) & (rows[:, 4] % 360.0 != 0.0))
-    if len(loose):
-        raise cursor.error("expected an axis of some length to turn about", start + 8 * int(loose[0]) + 1)
-    check_shapes(cursor, rows, start)
-    return RotationTrack.of(rows)
-
-
-def check_shapes(cursor: Cursor, rows: Doubles, start: int) -> None:
-    """Raises unless tension, continuity and bias, the last three of each row from a word on, make some sense."""
-    wild = np.flatnonzero(np.abs(rows[:, -3:]).max(axis=1) > MAX_SHAPE)
-    if len(wild):
+    rows = cursor.floats(count * width, f"{block} keys").reshape(count, width)
+    if is_turn:
+        wrong, message = ~rows[:, 1:4].any(axis=1) & (rows[:, 4] % 360.0 != 0.0), "an axis of some length to turn about"
+    else:
+        wrong, message = np.abs(rows[:, 1:4]).max(axis=1) > MAX_COORDINATE, f"values of at most {MAX_COORDINATE:g}"
+    if wrong.any():
+        raise cursor.error(f"expected {message}", start + width * int(np.argmax(wrong)) + 1)
+    wild = np.abs(rows[:, -3:]).max(axis=1) > MAX_SHAPE
+    if wild.any():
         message = f"expected tension, continuity and bias of at most {MAX_SHAPE:g} in size"
-        raise cursor.error(message, start + rows.shape[1] * (int(wild[0]) + 1) - 3)
+        raise cursor.error(message, start + width * (int(np.argmax(wild)) + 1) - 3)
+    return RotationTrack.of(rows) if is_turn else VectorTrack.of(rows)
 
 
 def read_visibility(cursor: Cursor) -> VisibilityTrack:

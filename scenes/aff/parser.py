@@ -10,9 +10,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from scenes.aff.expansion import Expansion
-from scenes.aff.lexer import Cursor, Words, quote, split_words
+from scenes.aff.lexer import Cursor, Words, quote, shown, split_words
 from scenes.aff.mirrors import mirror_share
-from scenes.aff.operands import shown
 from scenes.document import Document, Origin, Part, part_of
 from scenes.errors import SceneFileError
 from scenes.files.source_file import MAX_INCLUDES, MAX_TRIANGLES, MAX_WORDS_AGAIN, OUTSIDE, is_file, may_be_read

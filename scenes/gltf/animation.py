@@ -97,7 +97,6 @@ def channels(item: Item, accessors: Accessors) -> dict[tuple[int, str], VectorTr
 
 
 def curve_of(sampler: Item, path: str, accessors: Accessors) -> VectorTrack | RotationTrack:
-    """Makes the curve of a sampler."""
     times, values = keys(sampler, path, accessors)
     way = sampler.text("interpolation", LINEAR)
     if way not in (STEP, LINEAR, CUBIC):

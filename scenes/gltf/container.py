@@ -97,7 +97,6 @@ class GltfFile:
 
 
 def data_uri(item: Item, uri: str) -> bytes:
-    """Returns the bytes of a data URI."""
     head, comma, text = uri.partition(",")
     try:
         if comma and head.endswith(";base64"):

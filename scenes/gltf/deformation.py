@@ -66,7 +66,6 @@ class Bending(BentMesh):
         return isinstance(self.weights, VectorTrack) or (self.skin is not None and self.skin.is_moving)
 
     def mesh_at(self, time: float) -> Mesh:
-        """Returns the mesh at a time."""
         weights = self.weights.at(time) if isinstance(self.weights, VectorTrack) else self.weights
         vertices, normals = self.rest.vertices, self.rest.normals
         for weight, (moves, turns) in zip(weights, self.targets, strict=True):

@@ -12,59 +12,22 @@ WEBP = "EXT_texture_webp"
 TEXTURE_TRANSFORM = "KHR_texture_transform"
 VISIBILITY = "KHR_node_visibility"
 #: Extensions that are read, in full or nearly.
-READ = frozenset(
-    {
-        DRACO,
-        INSTANCING,
-        LIGHTS,
-        WEBP,
-        TEXTURE_TRANSFORM,
-        VISIBILITY,
-        "EXT_mesh_primitive_restart",
-        "KHR_accessor_float64",
-        "KHR_mesh_primitive_restart",
-        "KHR_mesh_quantization",
-        "KHR_materials_anisotropy",
-        "KHR_materials_clearcoat",
-        "KHR_materials_emissive_strength",
-        "KHR_materials_ior",
-        "KHR_materials_pbrSpecularGlossiness",
-        "KHR_materials_sheen",
-        "KHR_materials_specular",
-        "KHR_materials_transmission",
-        "KHR_materials_unlit",
-        "KHR_materials_volume",
-    }
-)
+READ = frozenset((
+    DRACO, INSTANCING, LIGHTS, WEBP, TEXTURE_TRANSFORM, VISIBILITY, "EXT_mesh_primitive_restart",
+    "KHR_accessor_float64", "KHR_mesh_primitive_restart", "KHR_mesh_quantization", "KHR_materials_anisotropy",
+    "KHR_materials_clearcoat", "KHR_materials_emissive_strength", "KHR_materials_ior",
+    "KHR_materials_pbrSpecularGlossiness", "KHR_materials_sheen", "KHR_materials_specular",
+    "KHR_materials_transmission", "KHR_materials_unlit", "KHR_materials_volume",
+))  # fmt: skip
 #: Extensions that say nothing of how a file looks: what its parts are, sound, bodies, what follows from a click, and
 #: coarser meshes for those who are far away.
-UNSEEN = frozenset(
-    {
-        "AGI_articulations",
-        "AGI_stk_metadata",
-        "EXT_instance_features",
-        "EXT_mesh_features",
-        "EXT_mesh_manifold",
-        "EXT_structural_metadata",
-        "FB_geometry_metadata",
-        "GODOT_single_root",
-        "GRIFFEL_bim_data",
-        "KHR_audio_emitter",
-        "KHR_implicit_shapes",
-        "KHR_interactivity",
-        "KHR_node_hoverability",
-        "KHR_node_selectability",
-        "KHR_physics_rigid_bodies",
-        "KHR_xmp",
-        "KHR_xmp_json_ld",
-        "MSFT_audio_emitter",
-        "MSFT_collision_primitives",
-        "MSFT_lod",
-        "MSFT_packing_normalRoughnessMetallic",
-        "MSFT_packing_occlusionRoughnessMetallic",
-        "MSFT_physics",
-    }
-)
+UNSEEN = frozenset((
+    "AGI_articulations", "AGI_stk_metadata", "EXT_instance_features", "EXT_mesh_features", "EXT_mesh_manifold",
+    "EXT_structural_metadata", "FB_geometry_metadata", "GODOT_single_root", "GRIFFEL_bim_data", "KHR_audio_emitter",
+    "KHR_implicit_shapes", "KHR_interactivity", "KHR_node_hoverability", "KHR_node_selectability",
+    "KHR_physics_rigid_bodies", "KHR_xmp", "KHR_xmp_json_ld", "MSFT_audio_emitter", "MSFT_collision_primitives",
+    "MSFT_lod", "MSFT_packing_normalRoughnessMetallic", "MSFT_packing_occlusionRoughnessMetallic", "MSFT_physics",
+))  # fmt: skip
 #: Extensions without which nothing is seen, and how a file is made that has none.
 NEEDED = {
     "EXT_meshopt_compression": "gltf-transform copy IN.glb OUT.glb",

@@ -60,7 +60,6 @@ class GltfNodes:
         return self._local[index]
 
     def local_at(self, index: int, time: float) -> Doubles:
-        """Returns what a node does at a time."""
         return self.tracks[index].matrix_at(time) if index in self.tracks else self.local(index)
 
     def world_at(self, index: int, time: float, known: dict[int, Doubles]) -> Doubles:

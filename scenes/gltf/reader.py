@@ -81,7 +81,6 @@ class GltfReader:
         return GltfDressing(self.file, self.document)
 
     def read(self) -> None:
-        """Reads everything."""
         self.document.animation = self.animations.span
         self.document.tracks = {track_name(index): track for index, track in self.animations.tracks.items()}
         nodes = list(self.nodes.placed())

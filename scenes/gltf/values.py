@@ -30,7 +30,6 @@ class Item:
     values: dict[str, Any]
 
     def has(self, name: str) -> bool:
-        """Returns whether there is a property of a name."""
         return name in self.values
 
     def error(self, name: str, expected: str) -> SceneFileError:
@@ -39,15 +38,13 @@ class Item:
             return self.place.error(f"the key {name!r} is missing")
         return self.place.inside(name).error(f"expected {expected}, got {shown_json(self.values[name])}")
 
-    def number(
-        self, name: str, default: float | None = None, least: float = -MAX_NUMBER, most: float = MAX_NUMBER
-    ) -> float:
-        """Returns a finite number within bounds, or the default where it is left out; None for one that is needed."""
+    def number(self, name: str, default: float | None = None, least: float = -MAX_NUMBER) -> float:
+        """Returns a finite number from a bound on, or the default where it is left out; None for one that is needed."""
         if name not in self.values and default is not None:
             return default
         value: Any = self.values.get(name)
-        if not is_number(value) or not least <= value <= most:
-            raise self.error(name, f"a finite number from {least:g} to {most:g}")
+        if not is_number(value) or not least <= value <= MAX_NUMBER:
+            raise self.error(name, f"a finite number from {least:g} to {MAX_NUMBER:g}")
         return float(value)
 
     def whole(self, name: str, default: int | None = None) -> int:
@@ -62,7 +59,6 @@ class Item:
         return self.checked_index(name, self.values[name], rows, what) if name in self.values else None
 
     def checked_index(self, name: str, value: Any, rows: Sequence[Any], what: str) -> int:
-        """Returns a value as the index of one of some rows."""
         if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < len(rows):
             message = f"expected the number of one of the {len(rows)} {what}, got {shown_json(value)}"
             raise self.place.inside(name).error(message)
@@ -90,7 +86,6 @@ class Item:
         return (red, green, blue)
 
     def text(self, name: str, default: str = "") -> str:
-        """Returns a text."""
         value = self.values.get(name, default)
         if not isinstance(value, str):
             raise self.error(name, "a text")
@@ -118,7 +113,6 @@ class Item:
         return Item(self.place.inside(name), value)
 
     def children(self, name: str) -> list["Item"]:
-        """Returns the objects of a list."""
         place = self.place.inside(name)
         rows = []
         for number, value in enumerate(self.list_of(name)):

@@ -43,13 +43,17 @@ def index(element: XmlElement, reading: Reading) -> Color:
 def seen(element: XmlElement, reading: Reading, observer: Observer) -> Color:
     """Returns a colour, not below 0. observer: makes one of a spectrum."""
     if element.tag == "blackbody":
-        return observer(hot(element))
+        return observer(glow(element, element.need("temperature"), element.attributes.get("scale", "1")))
     if element.tag == "spectrum" and "type" in element.attributes:
         return plugin(element, observer)
     if "filename" in element.attributes:
         return of_file(element, reading, observer)
     text = element.need("value").strip()
-    return observer(listed_spectrum(element, text)) if ":" in text else of_numbers(element)
+    if ":" not in text:
+        return of_numbers(element)
+    pairs = text.replace(",", " ").split()  # wavelengths in nanometres and values, as in `400:0.1, 700:0.3`
+    rows = [numbers(element, pair.replace(":", " "), 2) for pair in pairs]
+    return observer(spectrum(element, np.array(rows).T))
 
 
 def of_numbers(element: XmlElement) -> Color:
@@ -84,13 +88,6 @@ def decoded(encoded: Color) -> Color:
 # --- spectra ----------------------------------------------------------------------------------------------------------
 
 
-def listed_spectrum(element: XmlElement, text: str) -> Doubles:
-    """Returns the spectrum of a list of wavelengths in nanometres and values, as in `400:0.1, 700:0.3`."""
-    pairs = text.replace(",", " ").split()
-    rows = [numbers(element, pair.replace(":", " "), 2) for pair in pairs]
-    return spectrum(element, np.array(rows).T)
-
-
 def spectrum(element: XmlElement, rows: Doubles) -> Doubles:
     """Returns a spectrum at `scenes.colors.spectra.WAVELENGTHS`. rows: (2, n) wavelengths in nanometres, and values."""
     wavelengths, values = rows
@@ -115,13 +112,8 @@ def of_file(element: XmlElement, reading: Reading, observer: Observer) -> Color:
     return observer(spectrum(element, np.array(rows).reshape(-1, 2).T))
 
 
-def hot(element: XmlElement) -> Doubles:
-    """Returns the radiance of a <blackbody>, W/(m^2 sr nm) times its scale, as 0.6 has it."""
-    return glow(element, element.need("temperature"), element.attributes.get("scale", "1"))
-
-
 def glow(element: XmlElement, temperature: str, scale: str) -> Doubles:
-    """Returns what a black body of some kelvin radiates, times a scale."""
+    """Returns what a black body of some kelvin radiates, W/(m^2 sr nm), times a scale, as 0.6 has it."""
     kelvin = numbers(element, temperature.strip().removesuffix("K"), 1)[0]
     factor = numbers(element, scale, 1)[0]
     if not (0.0 < kelvin <= MAX_TEMPERATURE and factor >= 0.0):

@@ -37,7 +37,6 @@ class XmlElement:
     children: list["XmlElement"] = field(default_factory=list)
 
     def error(self, message: str) -> SceneFileError:
-        """Returns the error to raise about the element."""
         return SceneFileError(self.path, self.line, message)
 
     def need(self, attribute: str) -> str:

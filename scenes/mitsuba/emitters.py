@@ -74,16 +74,13 @@ def spot(textures: MitsubaTextures, properties: Properties) -> list[Source]:
     for element in properties.within("texture"):
         intensity = multiplied(intensity, cone_mean(textures.texture(element), beam, cutoff))
         properties.reading.note_loss(element, "a spot shines evenly with the mean of its texture")
-    source = SpotSource(
-        position=np.zeros(3),
-        direction=FORWARD,
-        intensity=intensity,
-        inner_angle=beam,
-        outer_angle=cutoff,
-        transform=placed(properties.matrix("to_world")),
-        origin=origin_of(properties),
-    )
-    return [source]
+    return [spot_of(properties, intensity, beam, cutoff)]
+
+
+def spot_of(properties: Properties, intensity: Color, beam: float, cutoff: float) -> SpotSource:
+    """Returns a spot along +z of its transform. beam, cutoff: as of `cone_mean`."""
+    transform, origin = placed(properties.matrix("to_world")), origin_of(properties)
+    return SpotSource(np.zeros(3), FORWARD, intensity, beam, cutoff, transform=transform, origin=origin)
 
 
 def cone_mean(pattern: Pattern, beam: float, cutoff: float) -> Color:
@@ -110,19 +107,9 @@ def projector(textures: MitsubaTextures, properties: Properties) -> list[Source]
     height, width = pattern.values.shape[:2]
     tangent = math.tan(math.radians(vertical_fov(properties, width / height) / 2.0))
     cutoff = math.degrees(math.atan(2.0 * tangent * math.sqrt(width / height / math.pi)))
-    scale = properties.number("scale", 1.0)
-    check_scale(properties, scale)
+    scale = scale_of(properties, "scale")
     properties.reading.note_loss(properties.element, "a projector is a spot with the mean of its picture")
-    source = SpotSource(
-        position=np.zeros(3),
-        direction=FORWARD,
-        intensity=scaled(pattern.mean, math.pi * scale),
-        inner_angle=cutoff,
-        outer_angle=cutoff,
-        transform=placed(properties.matrix("to_world")),
-        origin=origin_of(properties),
-    )
-    return [source]
+    return [spot_of(properties, scaled(pattern.mean, math.pi * scale), cutoff, cutoff)]
 
 
 def directional(_: MitsubaTextures, properties: Properties) -> list[Source]:
@@ -143,8 +130,7 @@ def constant(_: MitsubaTextures, properties: Properties) -> list[Source]:
 
 def envmap(_: MitsubaTextures, properties: Properties) -> list[Source]:
     """Makes an environment of the radiance of a picture."""
-    scale = properties.number("scale", 1.0)
-    check_scale(properties, scale)
+    scale = scale_of(properties, "scale")
     path = properties.file()
     matrix = properties.matrix("to_world")
     turned = (IDENTITY if matrix is None else matrix) @ GREY_TURN
@@ -198,17 +184,13 @@ def direction_to_sun(properties: Properties, axes: Doubles) -> Doubles:
 
 
 def sky_of(properties: Properties, frame: Doubles, to_sun: Doubles, turbidity: float) -> EnvironmentSource:
-    """Returns the sky as an environment."""
-    scale = properties.number("sky_scale", 1.0) * properties.number("scale", 1.0)
-    check_scale(properties, scale)
+    scale = scale_of(properties, "sky_scale", "scale")
     properties.note("the sky is that of Preetham, Shirley and Smits, over ground that is black")
     return EnvironmentSource(scale * sky(to_sun, turbidity), placed(frame), origin_of(properties))
 
 
 def sun_of(properties: Properties, frame: Doubles, to_sun: Doubles, turbidity: float) -> DistantSource:
-    """Returns the sun as a distant light."""
-    scale = properties.number("sun_scale", 1.0) * properties.number("scale", 1.0)
-    check_scale(properties, scale)
+    scale = scale_of(properties, "sun_scale", "scale")
     radius = SUN_RADIUS * properties.number("sun_radius_scale", 1.0)
     radius = 0.5 * properties.number("sun_aperture", 2.0 * radius)
     if not 0.0 <= radius < MAX_SUN_RADIUS:
@@ -220,10 +202,12 @@ def sun_of(properties: Properties, frame: Doubles, to_sun: Doubles, turbidity: f
     return DistantSource(direction, (red, green, blue), radius, origin=origin_of(properties))
 
 
-def check_scale(properties: Properties, scale: float) -> None:
-    """Raises unless a factor of light is one."""
+def scale_of(properties: Properties, *names: str) -> float:
+    """Returns the product of parameters that are factors of light, 1 where they are left out."""
+    scale = math.prod(properties.number(name, 1.0) for name in names)
     if not 0.0 <= scale <= MAX_RADIANCE:
         raise properties.element.error(f"expected a scale from 0 to {MAX_RADIANCE:g}, got {scale:g}")
+    return scale
 
 
 #: Readers of emitters by their names; emitters in shapes are called `area`.

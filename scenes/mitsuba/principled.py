@@ -48,8 +48,7 @@ def principled(textures: MitsubaTextures, properties: Properties) -> MitsubaSurf
         material = replace(material, ior=DEFAULT_IOR, own={**material.own, "specular_weight": BLACK})
     surface = MitsubaSurface(material, base)
     for name, pattern in (("roughness_map", rough), ("metalness_map", metal)):
-        if pattern.texture is not None:
-            surface = with_map(surface, name, pattern, properties)
+        surface = with_map(surface, name, pattern, properties)
     return surface
 
 

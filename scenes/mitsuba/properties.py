@@ -142,7 +142,6 @@ class Properties:
         return element
 
     def number(self, name: str, default: float) -> float:
-        """Takes a number."""
         element = self.take(name, "float", "integer")
         return default if element is None else self.reading.attempt(default, one_number, element)
 
@@ -160,7 +159,6 @@ class Properties:
         return self.reading.files.find(self.named.get("filename", self.element), self.text("filename"))
 
     def flag(self, name: str, default: bool = False) -> bool:
-        """Takes a boolean."""
         element = self.take(name, "boolean")
         return default if element is None else self.reading.attempt(default, truth, element)
 
@@ -199,12 +197,10 @@ class Properties:
 
 
 def one_number(element: XmlElement) -> float:
-    """Returns the number of an element."""
     return numbers(element, element.need("value"), 1)[0]
 
 
 def truth(element: XmlElement) -> bool:
-    """Returns whether an element says true."""
     value = element.need("value").strip().lower()
     if value not in ("true", "false"):
         raise element.error(f"expected true or false, got {value[:MAX_QUOTE]!r}")

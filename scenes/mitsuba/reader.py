@@ -1,7 +1,7 @@
 """This module makes a document of the elements of a scene: shapes in their places, cameras and lights."""
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -18,10 +18,9 @@ from scenes.meshes.curves import Turned, changed
 from scenes.meshes.geometry import rewound, unit
 from scenes.meshes.revolution import mapped_uvs
 from scenes.mitsuba.attributes import attribute_colors
-from scenes.mitsuba.elements import LimitError, XmlElement, listed
+from scenes.mitsuba.elements import LimitError, XmlElement, listed, numbers, snake_case
 from scenes.mitsuba.emitters import EMITTERS
 from scenes.mitsuba.emitters import LEFT_OUT as LEFT_OUT_LIGHTS
-from scenes.mitsuba.integrators import propose_bounces
 from scenes.mitsuba.lens import fov_axis, lens, vertical_fov
 from scenes.mitsuba.properties import Properties
 from scenes.mitsuba.reading import Reading, begin
@@ -55,6 +54,10 @@ LEFT_OUT = (
 OF_TRACING = ("embree_use_robust_intersection", "allow_thread_reordering")
 #: How many sensors of type batch may be in one another.
 MAX_BATCHES = 4
+#: Paths of an integrator that says nothing, where that is a number, with the emitter at their end: `direct` sees what
+#: lamps light.
+DEPTHS = {"direct": 2.0}
+MOST_BOUNCES = 1024
 
 
 class MitsubaReader:
@@ -80,13 +83,12 @@ class MitsubaReader:
         return self.document
 
     def read_objects(self) -> None:
-        """Reads all objects."""
         properties = Properties(self.reading.scene, self.reading)
         adders: dict[str, Callable[[XmlElement], None]] = {
             "sensor": self.add_sensor,
             "emitter": self.add_emitter,
             "shape": self.add_shape,
-            "integrator": self.add_integrator,
+            "integrator": partial(propose_bounces, self.document, self.reading),
         }
         for tag in ("bsdf", "texture", *adders):  # of BSDFs and textures those are read that a shape refers to
             properties.within(tag)
@@ -172,7 +174,7 @@ class MitsubaReader:
         properties.finish("sampling_weight")
         emission = radiance.mean if radiance.texture is None else radiance.color
         lit = replace(surface, material=replace(surface.material, emission=emission))
-        return lit if radiance.texture is None else with_map(lit, "emission_map", radiance, properties)
+        return with_map(lit, "emission_map", radiance, properties)
 
     def radiance(self, properties: Properties) -> Pattern:
         """Returns the radiance of an <emitter>, which may be a texture."""
@@ -249,10 +251,6 @@ class MitsubaReader:
 
     # --- cameras ------------------------------------------------------------------------------------------------------
 
-    def add_integrator(self, element: XmlElement) -> None:
-        """Takes from an integrator how long paths are."""
-        propose_bounces(element, self.document, self.reading)
-
     def add_sensor(self, element: XmlElement, depth: int = 0) -> None:
         """Adds a camera, or all of a batch. depth: how many batches it is in."""
         properties = Properties(element, self.reading)
@@ -315,3 +313,27 @@ def read_document(path: Path, parameters: Mapping[str, str]) -> Document:
     document = MitsubaReader(begin(path, parameters)).read()
     document.show_linearly(path)
     return document
+
+
+def propose_bounces(document: Document, reading: Reading, integrator: XmlElement) -> None:
+    """Proposes as many interactions with surfaces as the paths of an integrator, or of those in it, have at most."""
+    for element in nested(integrator):
+        depth = DEPTHS.get(element.attributes.get("type", ""), -1.0)
+        for child in element.children:
+            name = snake_case(child.attributes.get("name", ""))
+            if name == "max_depth":
+                depth = numbers(child, child.need("value"), 1)[0]
+            if name == "hide_emitters" and child.attributes.get("value") == "true":
+                reading.note(child, "what glows is seen, though hide_emitters is asked for")
+        if 0.0 <= depth < 2.0:
+            reading.note(element, f"light is computed that Mitsuba leaves out, by a max_depth of {depth:g}")
+        if depth >= 0.0:
+            document.settings["max_bounces"] = int(min(max(depth - 1.0, 1.0), MOST_BOUNCES))
+
+
+def nested(integrator: XmlElement) -> Iterator[XmlElement]:
+    """Yields an integrator and those within it."""
+    yield integrator
+    for child in integrator.children:
+        if child.tag == "integrator":
+            yield from nested(child)

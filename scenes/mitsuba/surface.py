@@ -73,5 +73,4 @@ def mixed(first: MitsubaSurface, second: MitsubaSurface, weight: Pattern) -> tup
 
 
 def diffuse_pattern(surface: MitsubaSurface) -> Pattern:
-    """Returns the pattern of what is diffuse of a surface."""
     return surface.pattern if surface.pattern.texture is not None else Pattern(surface.material.diffuse)

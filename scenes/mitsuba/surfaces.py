@@ -263,16 +263,13 @@ def metal(surfaces: MitsubaSurfaces, properties: Properties, _: int) -> MitsubaS
     """Reads a smooth or rough conductor."""
     eta, k = metal_index(surfaces, properties)
     tint = surfaces.pattern(properties, "specular_reflectance", WHITE)
-    spread = roughness_pattern(surfaces, properties)
-    rough = roughness(properties) if spread is None else spread.color[0]
+    rough = spread(surfaces, properties)
     properties.finish(*MICROFACETS)
     material = Material(
-        name="conductor", kind="metal", diffuse=BLACK, specular=tint.color, roughness=rough, eta=eta, k=k
+        name="conductor", kind="metal", diffuse=BLACK, specular=tint.color, roughness=rough.color[0], eta=eta, k=k
     )
-    surface = MitsubaSurface(material)
-    if tint.texture is not None:
-        surface = with_map(surface, "specular_map", tint, properties)
-    return surface if spread is None else with_map(surface, "roughness_map", spread, properties)
+    surface = with_map(MitsubaSurface(material), "specular_map", tint, properties)
+    return with_map(surface, "roughness_map", rough, properties)
 
 
 def metal_index(surfaces: MitsubaSurfaces, properties: Properties) -> tuple[Color, Color]:
@@ -317,28 +314,26 @@ def tell_distribution(properties: Properties) -> None:
         properties.note(f"microfacets of the distribution {distribution!r} are those of GGX with the same alpha")
 
 
-def roughness_pattern(surfaces: MitsubaSurfaces, properties: Properties) -> Pattern | None:
-    """Returns the roots of a texture of alphas, if there is one."""
+def spread(surfaces: MitsubaSurfaces, properties: Properties) -> Pattern:
+    """Returns the roots of the alphas of microfacets, as a texture or one grey."""
     element = properties.named.get("alpha")
     if element is None or element.tag != "texture":
-        return None
+        return Pattern(scaled(WHITE, roughness(properties)))
     tell_distribution(properties)
-    pattern = surfaces.textures.numbers(properties, "alpha", 1.0)
-    return rooted(pattern)
+    return rooted(surfaces.textures.numbers(properties, "alpha", 1.0))
 
 
 def clear(surfaces: MitsubaSurfaces, properties: Properties, _: int) -> MitsubaSurface:
     """Reads glass of some index, smooth or rough, that takes the same share of what it reflects and lets through."""
     index = relative_ior(properties, IORS["bk7"])
     through = transmittance(surfaces, properties)
-    spread = roughness_pattern(surfaces, properties)
-    rough = roughness(properties) if spread is None else spread.color[0]
+    rough = spread(surfaces, properties)
     mirrored = sum(surfaces.pattern(properties, "specular_reflectance", WHITE).mean) / 3.0
     if abs(mirrored - through) > 1e-3:
         properties.note("glass reflects the same share of light that it lets through: specular_transmittance counts")
     properties.finish(*MICROFACETS)
-    surface = MitsubaSurface(glass("glass", index, through, rough))
-    return surface if spread is None else with_map(surface, "roughness_map", spread, properties)
+    surface = MitsubaSurface(glass("glass", index, through, rough.color[0]))
+    return with_map(surface, "roughness_map", rough, properties)
 
 
 def transmittance(surfaces: MitsubaSurfaces, properties: Properties) -> float:
@@ -365,22 +360,19 @@ def plastic(surfaces: MitsubaSurfaces, properties: Properties, _: int) -> Mitsub
     ratio = relative_ior(properties, IORS["polypropylene"])
     pattern = surfaces.pattern(properties, "diffuse_reflectance", GREY)
     coat = surfaces.pattern(properties, "specular_reflectance", WHITE)
-    spread = roughness_pattern(surfaces, properties)
-    rough = roughness(properties) if spread is None else spread.color[0]
+    rough = spread(surfaces, properties)
     is_deeper = properties.flag("nonlinear", False)
     properties.left_out("specular_transmittance")
     properties.finish(*MICROFACETS)
-    material = metallic("plastic", pattern.color, 0.0, rough, ratio)
+    material = metallic("plastic", pattern.color, 0.0, rough.color[0], ratio)
     if is_deeper:
         material = replace(material, kind="plastic", own={})
     if coat.color != WHITE or coat.texture is not None:
         properties.note("what specular_reflectance takes from a coat goes to what is below it")
     if coat.color != WHITE:
         material = replace(material, own={**material.own, "specular_weight": coat.color})
-    surface = MitsubaSurface(material, pattern)
-    if spread is not None:
-        surface = with_map(surface, "roughness_map", spread, properties)
-    return surface if coat.texture is None else with_map(surface, "specular_map", coat, properties)
+    surface = with_map(MitsubaSurface(material, pattern), "roughness_map", rough, properties)
+    return with_map(surface, "specular_map", coat, properties)
 
 
 def disney(surfaces: MitsubaSurfaces, properties: Properties, _: int) -> MitsubaSurface:

@@ -73,11 +73,9 @@ class MitsubaTextures:
         return Pattern(at_most_one(self.reading.attempt(default, color, element, self.reading)))
 
     def numbers(self, properties: Properties, name: str, default: float) -> Pattern:
-        """Reads a number, or a texture of numbers."""
         return in_grey(self.pattern(properties, name, (default, default, default)))
 
     def texture(self, element: XmlElement, depth: int = 0) -> Pattern:
-        """Reads a <texture>."""
         if depth > MAX_DEPTH:
             raise element.error(f"textures are nested deeper than {MAX_DEPTH}")
         if element not in self._known:
@@ -89,7 +87,6 @@ class MitsubaTextures:
         return self._known[element]
 
     def picture(self, path: Path) -> Texture:
-        """Reads a picture, once."""
         if path not in self._pictures:
             is_light = path.suffix.lower() in LINEAR_SUFFIXES
             self._pictures[path] = texture_of_light(path) if is_light else read_texture(path, PICTURE_FORMATS)

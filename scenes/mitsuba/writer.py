@@ -18,8 +18,7 @@ from scenes.export.still import Group, distinct, groups, surface_losses
 from scenes.export.text import OTHERS, words
 from scenes.files.marks import WRITTEN_BY
 from scenes.lights import DistantLight, PointLight, SpotLight
-from scenes.mitsuba.written_surfaces import SurfaceWriter, material_losses
-from scenes.mitsuba.written_xml import children, color, matrix, named, node
+from scenes.mitsuba.written_surfaces import SurfaceWriter, children, color, material_losses, matrix, named, node
 from scenes.model import Camera, Doubles, Environment, Light, Snapshot, fov_extent
 from scenes.pictures.environment_file import write_exr
 
@@ -37,8 +36,9 @@ def write_mitsuba(scene: Scene, path: Path, time: float) -> tuple[str, ...]:
     snapshot = scene.at(time)
     parts = groups(snapshot)
     cameras = dict(snapshot.cameras) or {"camera": snapshot.camera}
-    # Neither begins with an underline nor has points in it: Mitsuba allows no such ids.
-    ids = words(plain_id(name) for name in [*cameras, *(part.material.name for part in parts)])
+    names = [*cameras, *(part.material.name for part in parts)]
+    # None begins with an underline nor has points in it: Mitsuba allows no such ids.
+    ids = words(OTHERS.sub("_", name).replace(".", "_").lstrip("_") for name in names)
     root = node("scene", version=VERSION)
     root.append(ElementTree.Comment(f" {WRITTEN_BY} "))
     integrator = node("integrator", type="path")
@@ -57,11 +57,6 @@ def write_mitsuba(scene: Scene, path: Path, time: float) -> tuple[str, ...]:
     ElementTree.indent(root)
     ElementTree.ElementTree(root).write(path, encoding="utf-8", xml_declaration=True)
     return tuple(losses(scene, snapshot, parts))
-
-
-def plain_id(name: str) -> str:
-    """Returns a name without what Mitsuba allows in no id: points, and underlines ahead."""
-    return OTHERS.sub("_", name).replace(".", "_").lstrip("_")
 
 
 def sensor(camera: Camera, size: tuple[int, int], **attributes: str) -> ElementTree.Element:

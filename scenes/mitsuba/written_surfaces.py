@@ -21,8 +21,7 @@ from scenes.colors.srgb import decoded
 from scenes.errors import SceneError
 from scenes.export.text import words
 from scenes.materials.microfacets import WHITE, coat_weight, metalness, scaled
-from scenes.mitsuba.written_xml import children, color, named, node
-from scenes.model import Color, Material, Texture
+from scenes.model import Color, Doubles, Material, Texture
 from scenes.pictures.texture_file import write_picture
 
 #: Below this a highlight is narrower than a degree, and a mirror.
@@ -264,3 +263,32 @@ BSDFS: dict[str, Callable[[SurfaceWriter, Material], Element]] = {
     "sheen": diffuse,
     "nff": mixture,
 }
+
+
+def node(tag: str, /, **attributes: str) -> Element:
+    """Returns an element with attributes."""
+    return Element(tag, attributes)
+
+
+def named(tag: str, name: str, value: float | str | bool) -> Element:
+    """Returns a parameter: its kind is the tag."""
+    if isinstance(value, str):
+        return node(tag, name=name, value=value)
+    return node(tag, name=name, value=str(value).lower() if isinstance(value, bool | int) else repr(float(value)))
+
+
+def color(name: str, value: Color) -> Element:
+    """Returns a parameter that is a colour, linear."""
+    return node("rgb", name=name, value=", ".join(repr(float(channel)) for channel in value))
+
+
+def matrix(name: str, value: Doubles) -> Element:
+    """Returns a transform, (4, 4)."""
+    made = node("transform", name=name)
+    made.append(node("matrix", value=" ".join(repr(number) for number in value.ravel().tolist())))
+    return made
+
+
+def children(parent: Element, *elements: Element) -> None:
+    """Puts elements into another one."""
+    parent.extend(elements)

@@ -124,7 +124,10 @@ def named_color(item: Parameter, files: PbrtFiles, quantity: Quantity) -> Color:
     if name in NAMED:
         return NAMED[name]
     if name in CHROMATICITIES:
-        return chromaticity_color(*CHROMATICITIES[name])
+        x, y = CHROMATICITIES[name]  # of the CIE's diagram of 1931, at a luminance of 1
+        xyz = np.array([x / y, 1.0, (1.0 - x - y) / y])
+        red, green, blue = np.maximum(spectra.RGB_OF_XYZ @ xyz, 0.0).tolist()
+        return (red, green, blue)
     path = files.path(name, item.place, "a spectrum, or of a file of one,")
     lines = read_bytes(path, MAX_SPECTRUM_BYTES).splitlines()
     try:
@@ -132,12 +135,6 @@ def named_color(item: Parameter, files: PbrtFiles, quantity: Quantity) -> Color:
     except ValueError as error:
         raise SceneFileError(path, None, "expected lines of a wavelength and a value") from error
     return spectrum_color(item, np.array(values), quantity)
-
-
-def chromaticity_color(x: float, y: float) -> Color:
-    """Returns the colour of luminance 1 and a chromaticity of the CIE's diagram of 1931."""
-    red, green, blue = np.maximum(spectra.RGB_OF_XYZ @ np.array([x / y, 1.0, (1.0 - x - y) / y]), 0.0).tolist()
-    return (red, green, blue)
 
 
 def spectrum_color(item: Parameter, values: Doubles, quantity: Quantity) -> Color:

@@ -67,7 +67,6 @@ def limited(parameters: Parameters, light: Color) -> Color:
 
 
 def point(parameters: Parameters, files: PbrtFiles, spot: Spot) -> PointSource:
-    """Makes a point light."""
     position, intensity = parameters.point("from", (0.0, 0.0, 0.0)), strength(parameters, files, "I")
     power = parameters.number("power", 0.0)
     if power > 0.0:

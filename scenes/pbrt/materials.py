@@ -118,7 +118,6 @@ class Looks:
     def roughness_picture(
         self, look: MappedMaterial, pattern: Pattern, remapped: bool, parameters: Parameters
     ) -> MappedMaterial:
-        """Returns a look with a picture of roughness."""
         roots = root_of(pattern.values.mean(axis=-1, keepdims=True), remapped)
         pixels = np.repeat(np.rint(OPAQUE * roots).astype(np.uint8), 3, axis=2)
         assert pattern.texture is not None
@@ -134,18 +133,18 @@ def root_of(roughness: Doubles, remapped: bool) -> Doubles:
     return bounded**0.25 if remapped else bounded**0.5
 
 
-def index_of(looks: Looks, parameters: Parameters, name: str = "eta", default: float = DEFAULT_IOR) -> float:
+def index_of(looks: Looks, parameters: Parameters, name: str = "eta") -> float:
     """Takes an index of refraction; of a spectrum it is that of green light."""
     item = parameters.find(name, "float", "spectrum", "rgb", "texture")
     if item is None:
-        return default
+        return DEFAULT_IOR
     if item.type == "texture":
-        return looks.textures.number(parameters, name, default).mean[1]
+        return looks.textures.number(parameters, name, DEFAULT_IOR).mean[1]
     if isinstance(item.value, str) and item.value in INDICES:
         return INDICES[item.value]
     found = color(parameters, looks.files, name, INDEX)
     if found is None:
-        return default
+        return DEFAULT_IOR
     return parameters.between(item, found[1], 1.0 / MAX_IOR, MAX_IOR)
 
 
@@ -158,10 +157,15 @@ def coated_diffuse(looks: Looks, parameters: Parameters) -> MappedMaterial:
     """Reads a diffuse surface under a coat, which is a plastic."""
     look = looks.dyed(Material(name="coateddiffuse", kind="plastic"), parameters, GREY)
     look = replace(look, material=replace(look.material, ior=index_of(looks, parameters)))
+    skip_coat(looks, parameters)
+    return looks.roughened(look, parameters)
+
+
+def skip_coat(looks: Looks, parameters: Parameters) -> None:
+    """Takes what is said of the inside of a coat, which is clear here."""
     parameters.skip("thickness", "g", "maxdepth", "nsamples", "twosided")
     if max(looks.textures.color(parameters, "albedo", BLACK).mean) > 0.0:
         looks.files.tell(parameters.place, "a coat is clear: its albedo counts for nothing")
-    return looks.roughened(look, parameters)
 
 
 def conductor(looks: Looks, parameters: Parameters) -> MappedMaterial:
@@ -176,9 +180,7 @@ def coated_conductor(looks: Looks, parameters: Parameters) -> MappedMaterial:
         looks.files.tell(parameters.place, f"the coat of a coatedconductor has the index {DEFAULT_IOR}")
     if coat.pictures:
         looks.files.tell(parameters.place, "the coat of a coatedconductor is smooth: its texture is left out")
-    parameters.skip("thickness", "g", "maxdepth", "nsamples", "twosided")
-    if max(looks.textures.color(parameters, "albedo", BLACK).mean) > 0.0:
-        looks.files.tell(parameters.place, "a coat is clear: its albedo counts for nothing")
+    skip_coat(looks, parameters)
     look = metal(looks, parameters, "conductor.")
     below = look.material
     own = {"coat": 1.0, "coat_roughness": 0.0 if coat.pictures else coat.material.roughness}

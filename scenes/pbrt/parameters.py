@@ -50,7 +50,6 @@ class Parameter:
         return f'"{self.type} {self.name}"'
 
     def error(self, message: str) -> SceneFileError:
-        """Returns the error to raise about the parameter."""
         return self.place.error(message)
 
     def numbers(self, *counts: int, has_nan: bool = False) -> Doubles:
@@ -68,7 +67,6 @@ class Parameter:
         return value
 
     def texts(self) -> list[str]:
-        """Returns its texts."""
         value = self.value
         if isinstance(value, str):
             return [value]
@@ -77,14 +75,12 @@ class Parameter:
         raise self.error(f"expected {self.called} to have texts in quotes, got {quoted(value)}")
 
     def text(self) -> str:
-        """Returns its one text."""
         texts = self.texts()
         if len(texts) != 1:
             raise self.error(f"expected {self.called} to have one text, got {len(texts)}")
         return texts[0]
 
     def flag(self) -> bool:
-        """Returns whether it is true."""
         value = self.value[0] if isinstance(self.value, list) and len(self.value) == 1 else self.value
         if isinstance(value, bool):
             return value
@@ -129,7 +125,6 @@ class Parameters:
         self._asked: set[str] = set()
 
     def error(self, message: str) -> SceneFileError:
-        """Returns the error to raise about the statement."""
         return self.place.error(message)
 
     def beneath(self, defaults: Sequence[Parameter]) -> "Parameters":
@@ -160,12 +155,10 @@ class Parameters:
         return value
 
     def text(self, name: str, default: str) -> str:
-        """Takes a text."""
         item = self.find(name, "string")
         return default if item is None else item.text()
 
     def flag(self, name: str, default: bool) -> bool:
-        """Takes a bool."""
         item = self.find(name, "bool", "string")
         return default if item is None else item.flag()
 

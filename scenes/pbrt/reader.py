@@ -85,7 +85,6 @@ class PbrtReader:
             raise SceneProblemsError(self.problems)
 
     def take(self, statement: Statement) -> None:
-        """Takes in a statement."""
         if statement.name in TRANSFORMS:
             self.state = self.state.moved(statement)
         elif statement.name in METHODS:
@@ -119,7 +118,6 @@ class PbrtReader:
     # --- blocks and transforms ----------------------------------------------------------------------------------------
 
     def begin(self, statement: Statement) -> None:
-        """Opens a block."""
         if len(self.stack) >= MAX_DEPTH:
             raise statement.error(f"blocks are nested deeper than {MAX_DEPTH}")
         self.stack.append((statement, self.state))
@@ -216,7 +214,6 @@ class PbrtReader:
     # --- the world ----------------------------------------------------------------------------------------------------
 
     def add_shape(self, statement: Statement) -> None:
-        """Takes in a shape."""
         self.need_world(statement)
         kind, parameters = self.named(statement, "shape")
         self.world.add_shape(kind, parameters, self.state, self.within)
@@ -279,7 +276,6 @@ class PbrtReader:
         self.world.objects[self.within] = []
 
     def end_object(self, statement: Statement) -> None:
-        """Ends an object."""
         self.within = None
         self.end(statement)
 

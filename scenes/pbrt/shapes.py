@@ -94,7 +94,6 @@ def faced(mesh: Mesh) -> Mesh:
 
 
 def triangle_mesh(shapes: PbrtShapes, parameters: Parameters) -> ShapeMeshes:
-    """Reads triangles."""
     points, indices = corners_of(parameters, 3)
     mesh = with_rows(shapes, parameters, Mesh(vertices=points, triangles=indices, material=0))
     parameters.skip("S", "faceIndices")

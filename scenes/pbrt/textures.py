@@ -68,7 +68,6 @@ class PbrtTextures:
         return Pattern(default if found is None else found)
 
     def number(self, parameters: Parameters, name: str, default: float) -> Pattern:
-        """Takes a number or a texture of numbers."""
         item = parameters.find(name, "texture", "float")
         if item is not None and item.type == "texture":
             return self.known(parameters, name, True)

@@ -37,7 +37,6 @@ class FileLine:
     line: int
 
     def error(self, message: str) -> SceneFileError:
-        """Returns the error to raise about what is there."""
         return SceneFileError(self.path, self.line, message)
 
     def unmade(self, kind: str, name: str) -> UnmadeError:
@@ -65,7 +64,6 @@ class Statement:
     values: list[tuple[Value, int]] = field(default_factory=list)
 
     def error(self, message: str) -> SceneFileError:
-        """Returns the error to raise about the statement."""
         return self.place.error(message)
 
 
@@ -192,7 +190,6 @@ class Scanner:
             raise self.error(f"expected a number, got {as_text(word)[:MAX_QUOTE]!r}") from error
 
     def error(self, message: str) -> SceneFileError:
-        """Returns the error to raise about what was read last."""
         return SceneFileError(self.path, self.line, message)
 
 

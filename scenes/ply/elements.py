@@ -54,7 +54,6 @@ class Property:
 
     @property
     def least_bytes(self) -> int:
-        """Returns how many bytes it takes at least."""
         return (self.count_dtype or self.dtype).itemsize
 
 
@@ -137,7 +136,6 @@ def read_header(path: Path, lines: list[str], is_text: bool) -> Header:
 
 
 def read_property(path: Path, number: int, words: list[str], order: str, is_text: bool) -> Property:
-    """Reads the words of a property."""
     is_list = words[1:2] == ["list"]
     types = words[2:4] if is_list else words[1:2]
     if len(words) != (5 if is_list else 3) or not all(name in TYPES for name in types):

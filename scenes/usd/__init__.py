@@ -1,9 +1,10 @@
 """This package reads scenes of USD, .usda, .usdc, .usd and .usdz (Pixar: Universal Scene Description, 2016), through
 usd-core, which is imported when such a file is read.
 
-`opening` opens a stage without surprises, `trial` and `prim_counts` find those that would do harm, `reader` walks its
-prims; `meshes`, `subdivision` and `shapes` make triangles of them, `surfaces` and `pictures` materials, `views` and
-`lights` cameras and lights, `motion` tracks. docs/usd.md says what is read, approximated, noted and refused.
+`opening` opens a stage without surprises, `trial_process` and `prim_counts` find those that would do harm, `reader`
+walks its prims; `meshes`, `subdivision` and `shapes` make triangles of them, `surfaces` and `pictures` materials,
+`views` and `lights` cameras and lights, `motion` tracks. docs/usd.md says what is read, approximated, noted and
+refused.
 """
 
 from pathlib import Path

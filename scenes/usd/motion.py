@@ -61,7 +61,6 @@ class Frames:
 
     @cached_property
     def codes(self) -> list[Usd.TimeCode]:
-        """Returns the time code of each frame."""
         return [Usd.TimeCode(code) for code in np.linspace(self.first, self.last, self.count).tolist()]
 
     @cached_property
@@ -80,7 +79,6 @@ class Frames:
         return self.numbers <= MAX_NUMBERS
 
     def seconds(self, code: float) -> float:
-        """Returns the time of a time code."""
         return code / self.per_second
 
 

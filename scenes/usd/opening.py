@@ -1,7 +1,9 @@
 """This module opens a stage: first all layers that it names, each looked at before usd-core composes them, so that no
-file is read that may not be, none waits, and none takes all memory."""
+file is read that may not be, none waits, and none takes all memory. Layers that are no text are read by a process of
+their own, `trial_process`, first, as bytes that are no USD may end the process that reads them."""
 
 import re
+import subprocess
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -13,7 +15,8 @@ from scenes.errors import Notes, SceneFileError
 from scenes.files.source_file import MAX_INCLUDES, OutsideError, check_file, note_file, reason
 from scenes.usd import MAX_FILE_BYTES
 from scenes.usd.prim_counts import ARCS, check_prims, place_of
-from scenes.usd.trial import EDITED, check_by_trial
+from scenes.usd.trial_process import EDITS, UNREADABLE
+from tracecore.child_process import start_python
 
 #: What a layer of text begins with.
 TEXT = b"#"
@@ -32,10 +35,19 @@ NOISE = re.compile(
     r"\s*\(instantiating stage.*|\s*<0x[0-9a-f]+>|\s*\(recomposing stage.*|@anon:0x[0-9a-f]+:|pxrInternal_\w+__(::)?",
     re.DOTALL,
 )
-#: What usd-core raises.
-UNREADABLE = (RuntimeError, UnicodeDecodeError)
 #: Notes of usd-core that are taken in, and characters of one.
 MAX_DIAGNOSTICS, MAX_LETTERS = 100, 200
+#: Megabytes and seconds for each trial, and more of both for each megabyte of its files.
+FREE_MEGABYTES, MEGABYTES_EACH = 2000, 40
+FREE_SECONDS, SECONDS_EACH = 20, 1
+#: The most bytes of the names of the layers of a trial, which are arguments of a command.
+MAX_NAMES = 100_000
+#: What usd-core prints of bytes that say they go on beyond the end of their file.
+TOO_FAR = b"posix_madvise"
+#: What is said of values that edit arrays.
+EDITED = "edits arrays (edit [...]), which is not read"
+#: What that process runs.
+PROCESS = Path(__file__).with_name("trial_process.py")
 
 
 @contextmanager
@@ -84,7 +96,6 @@ class Layers:
     def __init__(self, path: Path, notes: Notes) -> None:
         self.path, self.notes = path, notes
         self.opened: dict[str, Sdf.Layer] = {}
-        self.is_composed = False
 
     @property
     def root(self) -> Sdf.Layer:
@@ -121,7 +132,6 @@ class Layers:
         return True
 
     def file_of(self, name: str) -> Path:
-        """Returns the path of the file that has a layer."""
         return Path(Ar.SplitPackageRelativePathOuter(name)[0]) if self.opened else self.path
 
     def try_out(self, names: Sequence[str]) -> None:
@@ -154,7 +164,6 @@ class Layers:
         return layer
 
     def named_by(self, layer: Sdf.Layer) -> list[str]:
-        """Returns the names of the layers that a layer names."""
         assets = layer.GetCompositionAssetDependencies()
         return [place_of(layer, asset) for asset in assets if asset]
 
@@ -189,3 +198,32 @@ def check_text(path: Path, data: bytes) -> None:
     steps[list(b"{[(")], steps[list(b"}])")] = 1, -1
     if np.cumsum(steps[letters], dtype=np.int32).max(initial=0) > MAX_NESTING:
         raise SceneFileError(path, None, f"its brackets stand over {MAX_NESTING} deep inside one another")
+
+
+def check_by_trial(path: Path, names: Sequence[str], size: int) -> None:
+    """Raises SceneFileError where layers end the process that reads them, or take too much.
+
+    path: of the scene.
+    names: of the layers, as usd-core opens them.
+    size: bytes of their files.
+    """
+    if sum(map(len, names)) > MAX_NAMES and len(names) > 1:
+        middle = len(names) // 2
+        check_by_trial(path, names[:middle], size)
+        return check_by_trial(path, names[middle:], size)
+    megabytes = int(FREE_MEGABYTES + MEGABYTES_EACH * size / 1e6)
+    seconds = int(FREE_SECONDS + SECONDS_EACH * size / 1e6)
+    words = [str(PROCESS), str(megabytes), str(seconds), *names]
+    with start_python(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as trial:
+        try:
+            said, errors = trial.communicate(timeout=2 * seconds)
+        except subprocess.TimeoutExpired as error:
+            trial.kill()
+            raise SceneFileError(path, None, f"takes over {seconds} seconds to be read") from error
+    if trial.returncode == EDITS:
+        raise SceneFileError(path, None, EDITED)
+    if trial.returncode or TOO_FAR in errors:
+        last = Path(said.decode(errors="replace").strip().rpartition("\n")[2]).name
+        message = f"is no readable USD file: usd-core ended with status {trial.returncode} at {last}"
+        raise SceneFileError(path, None, f"{message} (within {megabytes} MB and {seconds} s)")
+    return None

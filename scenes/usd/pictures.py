@@ -127,7 +127,6 @@ class UsdPictures(Pictures):
 
 
 def as_bytes(shares: npt.NDArray[np.float64]) -> npt.NDArray[np.uint8]:
-    """Returns shares as bytes."""
     return np.rint(255.0 * shares).astype(np.uint8)
 
 

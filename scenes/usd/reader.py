@@ -99,7 +99,6 @@ class UsdReader:
         self.dressing = UsdDressing(self.file, self.document)
 
     def read(self) -> None:
-        """Reads everything."""
         self.bake_skins()
         document = self.document
         document.up = "z" if UsdGeom.GetStageUpAxis(self.stage) == UsdGeom.Tokens.z else "y"

@@ -38,7 +38,6 @@ def turned(profile: Callable[[int], Doubles], axis: str) -> Turned:
 
 
 def sphere_of(file: UsdFile, prim: Usd.Prim) -> Turned:
-    """Makes a sphere."""
     return ball(file.number(UsdGeom.Sphere(prim).GetRadiusAttr(), 1.0, LEAST_SIZE))
 
 

@@ -158,7 +158,10 @@ class UsdSurfaces:
         number = self.pictures.number(Asked(name, space, as_linear, scale, bias))
         if number is None:
             return Term(other)
-        return Term(factor, Map(self.lookup(node, number), role_of(channel, as_linear)), channel)
+        role = Role(None, True) if as_linear else COLOR
+        if channel in ("r", "g", "b"):
+            role = Role(CHANNELS[channel], True)
+        return Term(factor, Map(self.lookup(node, number), role), channel)
 
     def conversion(self, node: UsdShade.Shader, *, is_normal: bool) -> tuple[str, Numbers4, Numbers4]:
         """Returns the colour space, the scale and the bias of a picture; those of normals as shares of 255 are."""
@@ -227,7 +230,6 @@ class Preview:
         return min(number, most)
 
     def look(self) -> Look:
-        """Returns the look."""
         color = self.term("diffuseColor", (0.18, 0.18, 0.18))
         base = at_most_one(color.number)
         if color.primvar:
@@ -336,13 +338,6 @@ def displayed(color: Color | None, opacity: float) -> Material:
     """Returns the material of what has none but a colour for display, or none of that either."""
     material = PLAIN if color is None else Material(name="display", diffuse=at_most_one(color))
     return thin(material, opacity, 0.0) if opacity < 1.0 else material
-
-
-def role_of(channel: str, as_linear: bool) -> Role:
-    """Returns what of a picture is used."""
-    if channel in ("r", "g", "b"):
-        return Role(CHANNELS[channel], True)
-    return Role(None, True) if as_linear else COLOR
 
 
 def four(value: Any, default: Numbers4) -> Numbers4:

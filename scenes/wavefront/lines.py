@@ -96,7 +96,6 @@ class ObjLines:
         return 1 + self.data.count(b"\n", 0, int(self.starts[self.first[line]]))
 
     def error(self, line: int, message: str) -> SceneFileError:
-        """Returns the error to raise about a line."""
         return SceneFileError(self.path, self.number(line), message)
 
     def of_kind(self, kind: bytes) -> Flags:

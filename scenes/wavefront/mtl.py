@@ -63,7 +63,6 @@ class Entry:
     given: dict[str, str] = field(default_factory=dict)
 
     def error(self, line: int, message: str) -> SceneFileError:
-        """Returns the error to raise about a line."""
         return SceneFileError(self.path, line, message)
 
 
@@ -91,7 +90,6 @@ def read_libraries(path: Path, named: list[tuple[int, str]], notes: Notes) -> di
 
 
 def without_comment(name: str) -> str:
-    """Returns a name without a comment behind it."""
     return COMMENT.sub("", name).strip()
 
 
@@ -116,18 +114,12 @@ def read_mtl(path: Path, notes: Notes) -> dict[str, Entry]:
             name = without_comment(rest)
             entry = entries[name] = Entry(name, path, number)
         elif key in PICTURES or key.startswith("map_"):
-            add_picture(entry, word, rest, number)
+            options, name = options_and_name(without_comment(rest))
+            entry.pictures[PICTURES.get(key, key)] = MtlPicture(name, number, word, options)
         else:
             entry.words[key] = (without_comment(rest).split(), number)
             entry.given[key] = word
     return entries
-
-
-def add_picture(entry: Entry, word: str, rest: str, line: int) -> None:
-    """Takes in a line that names a picture."""
-    key = PICTURES.get(word.lower(), word.lower())
-    options, name = options_and_name(without_comment(rest))
-    entry.pictures[key] = MtlPicture(name, line, word, options)
 
 
 def options_and_name(text: str) -> tuple[dict[str, list[str]], str]:
@@ -149,7 +141,6 @@ def options_and_name(text: str) -> tuple[dict[str, list[str]], str]:
 
 
 def is_number(word: str) -> bool:
-    """Returns whether a word is a number."""
     try:
         float(word)
     except ValueError:

@@ -81,14 +81,12 @@ class ObjSurfaces:
     def colored(self, mesh: Mesh, colors: Doubles) -> Mesh:
         """Returns a mesh that is diffuse in the linear colours (n, 3, 3) of its corners."""
         mesh, texture = with_vertex_colors(mesh, colors)
-        material = Material(name="colours", diffuse=WHITE, texture=self.document.add_texture(texture))
-        return replace(mesh, material=self.document.material_index(material))
+        return self.pictured(mesh, self.document.add_texture(texture), "colours")
 
-    def pictured(self, mesh: Mesh, texture: int) -> Mesh:
-        """Returns a mesh that is diffuse as a texture says."""
-        return replace(
-            mesh, material=self.document.material_index(Material(name="picture", diffuse=WHITE, texture=texture))
-        )
+    def pictured(self, mesh: Mesh, texture: int, name: str = "picture") -> Mesh:
+        """Returns a mesh that is diffuse as a texture says. name: of its material."""
+        material = Material(name=name, diffuse=WHITE, texture=texture)
+        return replace(mesh, material=self.document.material_index(material))
 
     def note(self, entry: Entry, line: int, message: str) -> None:
         """Notes what is not as an MTL file says."""

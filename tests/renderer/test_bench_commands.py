@@ -26,7 +26,7 @@ from renderer.bench import (
 )
 from tracecore.benchmarks import gpu_benchmark
 from tracecore.benchmarks.compare_embree import room_of_spheres
-from tracecore.benchmarks.ring_rate import RingRate
+from tracecore.benchmarks.kernel_rates import RingRate
 from tracecore.bvh.builders import BUILDERS
 from tracecore.rays import MISS
 from tracecore.tracers.gpu import gpu_unavailable_reason

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from renderer import cli
-from renderer.commands import diagnosis as doctor
-from renderer.commands.diagnosis import Finding
+from renderer.commands import doctor
+from renderer.commands.doctor import Finding
 from renderer.scene import tuned_kernels
 from tracecore.cuda import device as gpu_device
 from tracecore.cuda import nvrtc

@@ -19,13 +19,13 @@ from renderer.bench import tuning
 from renderer.bench.ray_generators import RayPlan
 from renderer.bench.tuning import Tuned, TuningContest, table
 from renderer.bench.view_points import ViewPoint
-from renderer.commands import diagnosis
+from renderer.commands import doctor
 from renderer.scene import tuned_kernels
 from renderer.scene.render_context import TracerChoice, chosen_kernel, context_of
 from renderer.scene.tuned_kernels import TunedGpu, remember, tuned_for, tuned_path
 from scenes.model import Material
 from tracecore import open_tracer
-from tracecore.benchmarks.ring_rate import RingRate
+from tracecore.benchmarks.kernel_rates import RingRate
 from tracecore.emulator.library import emulator_unavailable_reason
 from tracecore.kernels import strategies
 from tracecore.kernels.choice import CANDIDATES, DEFAULT_KERNEL, KernelChoice, RateFacts, RayClass, RayWay
@@ -86,7 +86,7 @@ def test_a_gpu_is_tuned_and_runs_choose_by_it(cuda: FakeCuda, capsys: pytest.Cap
         assert kernel_for(device="gpu", ray_class=one.rays).reason == f"auto: {one.rays.value} rays, tuned on this GPU"
     (ring,) = (one for one in kept if (one.rays, one.way) == (RayClass.INCOHERENT, RayWay.RING))
     assert kernel_for(device="gpu", ray_class=RayClass.INCOHERENT).name == ring.chosen
-    assert "tuned on this GPU" in diagnosis._chosen_kernels().text
+    assert "tuned on this GPU" in doctor._chosen_kernels().text
 
 
 @pytest.mark.gpu

@@ -13,7 +13,7 @@ from renderer.bench.kernel_benchmark import Comparison, KernelMeasurement, over_
 from renderer.bench.ray_generators import RayPlan
 from renderer.bench.ray_sources import PlannedRays
 from renderer.bench.table import table
-from renderer.bench.view_points import ViewPoint, Views, drawn_cameras, next_axis, spread, view_points
+from renderer.bench.view_points import ViewPoint, drawn_cameras, next_axis, spread, view_points
 from renderer.bench.workload import NO_VIEW
 from renderer.commands.arguments import views
 from renderer.errors import UsageError
@@ -59,11 +59,11 @@ def test_a_scene_without_an_inside_is_refused():
 def test_cameras_come_by_name_and_drawn_ones_have_names_of_their_own(box):
     cameras = {"door": CAMERA, "view1": replace(CAMERA, vertical_fov=30.0)}
     scene = replace(box, cameras=cameras)
-    found = view_points(scene, Views(cameras=("view1", "all"), drawn=2), seed=0, threads=1)
+    found = view_points(scene, ("view1", "all"), 2, seed=0, threads=1)
     assert [view.name for view in found] == ["view1", "door", "view2", "view3"]
     assert [view.camera for view in found[:2]] == [cameras["view1"], cameras["door"]]
     with pytest.raises(SceneError, match="no camera 'window'"):
-        view_points(scene, Views(cameras=("window",)), seed=0, threads=1)
+        view_points(scene, ("window",), 0, seed=0, threads=1)
 
 
 def test_light_has_no_view_point():

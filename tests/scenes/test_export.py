@@ -7,10 +7,10 @@ import pytest
 import trimesh
 
 from scenes import Scene, SceneError, load
-from scenes.aff.decomposition import levels
+from scenes.aff.writer import levels
 from scenes.document import Document, EnvironmentSource, KeyedTriangles, Part
 from scenes.export import WRITERS, export, looking_through
-from scenes.gltf import written_header
+from scenes.gltf import writer as gltf_writer
 from scenes.lights import DistantSource, PointSource, SpotSource
 from scenes.materials.microfacets import by_phong, phong_power
 from scenes.meshes.geometry import unit
@@ -303,8 +303,8 @@ def test_lights_that_a_format_has_no_words_for_are_told():
 
     seen = replace(scene(with_all_lights()).at(0.0), lights=(GlobeLight(), GlobeLight()))
     assert list(writer.light_losses(seen)) == ["globe lights left out: 2"]
-    assert list(written_header.light_losses(seen)) == ["globe lights left out: 2"]
-    assert written_header.punctual_lights(seen) == []
+    assert list(gltf_writer.light_losses(seen)) == ["globe lights left out: 2"]
+    assert gltf_writer.punctual_lights(seen) == []
 
 
 def test_glb_has_spots_and_distant_lights(tmp_path):

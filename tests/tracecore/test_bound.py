@@ -1,25 +1,16 @@
 """What GPUs could reach if memory took no time."""
 
-from dataclasses import dataclass
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from tracecore.analysis.bound import bound, instructions
+from tracecore.analysis.instruction_counts import StepInstructions
 from tracecore.analysis.simulator import Schedule
 from tracecore.cuda.gpus import GPUS, Gpu
 
-
-@dataclass(frozen=True)
-class Costs:
-    node: float = 50.0
-    leaf: float = 5.0
-    triangle: float = 70.0
-    inside: float = 20.0
-    ray: float = 100.0
-    iteration: float = 2.0
-    alu: "Costs | None" = None
-
+COSTS = StepInstructions(node=50, leaf=5, triangle=70, inside=20, ray=100, iteration=2)
 
 SCHEDULE = Schedule(
     width=32, issued=np.array([10, 4, 6, 2, 1, 3, 7]), useful=np.zeros(7, np.int64), waits=np.zeros(0, np.int64)
@@ -30,20 +21,20 @@ SLOW = Gpu(name="slow", multiprocessors=2, clock=0.001, issue=0.5, alu=0.25, arc
 
 
 def test_each_kind_of_step_has_its_cost():
-    assert instructions(SCHEDULE, Costs(), move=3.0) == ISSUED
+    assert instructions(SCHEDULE, COSTS, move=3.0) == ISSUED
 
 
 def test_a_bound_is_rays_over_the_time_to_issue():
     # A million instructions a second.
-    assert bound(SCHEDULE, 32, Costs(), SLOW, move=3.0) == pytest.approx(32 / ISSUED)
+    assert bound(SCHEDULE, 32, COSTS, SLOW, move=3.0) == pytest.approx(32 / ISSUED)
 
 
 def test_a_bound_is_that_of_the_fuller_pipe():
     """At half the rate, more than half of the instructions fill the ALU pipe before the schedulers."""
-    few = Costs(node=20.0, leaf=5.0, triangle=6.0, inside=1.0, ray=20.0, iteration=2.0)  # 200 + 20 + 36 + 2 + 20 + 6
-    many = Costs(node=40.0, leaf=5.0, triangle=40.0, inside=20.0, ray=100.0, iteration=2.0)  # 806
-    assert bound(SCHEDULE, 32, Costs(alu=few), SLOW, move=3.0) == pytest.approx(32 / ISSUED)
-    assert bound(SCHEDULE, 32, Costs(alu=many), SLOW, move=3.0) == pytest.approx(32 / (2 * 806))
+    few = StepInstructions(node=20, leaf=5, triangle=6, inside=1, ray=20, iteration=2)  # 200 + 20 + 36 + 2 + 20 + 6
+    many = StepInstructions(node=40, leaf=5, triangle=40, inside=20, ray=100, iteration=2)  # 806
+    assert bound(SCHEDULE, 32, replace(COSTS, alu=few), SLOW, move=3.0) == pytest.approx(32 / ISSUED)
+    assert bound(SCHEDULE, 32, replace(COSTS, alu=many), SLOW, move=3.0) == pytest.approx(32 / (2 * 806))
 
 
 def test_wider_warps_are_fewer():
@@ -52,7 +43,7 @@ def test_wider_warps_are_fewer():
 
 def test_nothing_to_do_takes_no_time():
     nothing = Schedule(width=32, issued=np.zeros(7), useful=np.zeros(7), waits=np.zeros(0))  # type: ignore[arg-type]
-    assert bound(nothing, 1, Costs(), SLOW) == float("inf")
+    assert bound(nothing, 1, COSTS, SLOW) == float("inf")
 
 
 def test_gpus_differ_by_what_they_issue():

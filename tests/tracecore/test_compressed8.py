@@ -5,10 +5,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from brute_answers import occlusion_of
 from judges import assert_same_bits
 
 from tracecore.bvh.tree import BinaryTree
-from tracecore.checks.ray_cases import Floats, grid, occlusion_of, random_rays, soup
+from tracecore.checks.ray_cases import Floats, grid, random_rays, soup
 from tracecore.emulator.tracer import EmulatedTracer
 from tracecore.errors import KernelError
 from tracecore.kernels.strategies import find_strategy

@@ -6,13 +6,14 @@ from typing import Any
 
 import numpy as np
 import pytest
+from brute_answers import cutout_answers
 from judges import ONE_OF_EACH_SOURCE, assert_same_bits
 from readme_kernel import register_example
 
 import tracecore
 from tracecore import Cutouts
 from tracecore.bvh.refit import refit
-from tracecore.checks.cutout_cases import CASES, cutout_answers, random_cutouts
+from tracecore.checks.cutout_cases import CASES, random_cutouts
 from tracecore.checks.ray_cases import Floats, soup
 from tracecore.cutouts import LARGEST_SIDE, Wrap, tables_of
 from tracecore.emulator.library import emulator_unavailable_reason

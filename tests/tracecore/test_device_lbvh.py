@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from brute_answers import answers
 from emulated_ring import SHUFFLED
 from fake_cuda import FakeCuda, installed, rested
 from judges import assert_same_bits
@@ -18,7 +19,7 @@ from tracecore.benchmarks.tree_time import LEAVES, check_same, tree_time
 from tracecore.bvh import lbvh
 from tracecore.bvh.bottom_up import Leaves
 from tracecore.checks.cutout_cases import random_cutouts
-from tracecore.checks.ray_cases import Floats, answers
+from tracecore.checks.ray_cases import Floats
 from tracecore.cuda import device_lbvh
 from tracecore.cuda.device import CudaDevice, Stream, find_device, gpu_unavailable_reason
 from tracecore.cuda.device_lbvh import DeviceTree

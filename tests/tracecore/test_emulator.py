@@ -11,10 +11,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pytest
+from brute_answers import answers
 from data_files import messages
 from judges import assert_same_bits
 
-from tracecore.checks.ray_cases import answers, random_rays, soup
+from tracecore.checks.ray_cases import random_rays, soup
 from tracecore.compilation.private_folder import PrivateFolder
 from tracecore.dispatch import direct
 from tracecore.emulator import library, tracer

@@ -15,11 +15,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pytest
+from brute_answers import Answers, answers
 from judges import MILLION, assert_same_bits, bounces, bunny, incoherent_rays, kitchen
 from readme_kernel import register_example
 from ring_orders import assert_written, await_order, write_order
 
-from tracecore.checks.ray_cases import CASES, Answers, Floats, answers
+from tracecore.checks.ray_cases import CASES, Floats
 from tracecore.cuda import device as gpu_device
 from tracecore.cuda import driver
 from tracecore.cuda.device import find_device, gpu_count, timeout_seconds

@@ -5,11 +5,11 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from brute_answers import Answers, cutout_answers
 from judges import MILLION, assert_same_bits
 from readme_kernel import register_example
 
-from tracecore.checks.cutout_cases import CASES, cutout_answers, random_cutouts
-from tracecore.checks.ray_cases import Answers
+from tracecore.checks.cutout_cases import CASES, random_cutouts
 from tracecore.cutouts import CutoutTables, tables_of
 from tracecore.kernels import strategies
 from tracecore.kernels.strategies import strategy_names

@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from brute_answers import answers
 from fake_cuda import FakeCuda, FakeCudaError, installed, rested
 from judges import assert_same_bits
 
 import tracecore
 from tracecore.checks.cutout_cases import random_cutouts
-from tracecore.checks.ray_cases import answers
 from tracecore.cuda import device as gpu_device
 from tracecore.cuda.device import DeviceMemory, find_device, gpu_unavailable_reason, rounded_down
 from tracecore.cutouts import CutoutTables, tables_of

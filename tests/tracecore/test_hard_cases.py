@@ -4,11 +4,12 @@ from collections.abc import Iterator
 from functools import partial
 
 import pytest
+from brute_answers import answers
 from fake_cuda import FakeCuda, installed
 from faulty_kernel import faulty
 
 from tracecore.checks.hard_cases import CheckDevice, HardCase, Way, cases_for, first_difference, judged, opened
-from tracecore.checks.ray_cases import Floats, answers
+from tracecore.checks.ray_cases import Floats
 from tracecore.kernels.strategies import find_strategy
 from tracecore.kernels.strategy import KernelStrategy
 

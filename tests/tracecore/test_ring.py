@@ -12,14 +12,14 @@ from typing import Any
 
 import numpy as np
 import pytest
+from brute_answers import Answers, answers, cutout_answers
 from data_files import data_text
 from emulated_ring import SHUFFLED, KernelHost
 from fake_cuda import FakeCuda, installed
 from judges import ONE_OF_EACH_SOURCE, assert_same_bits
 from ring_orders import assert_written, await_order, write_order
 
-from tracecore.checks.cutout_cases import cutout_answers
-from tracecore.checks.ray_cases import Answers, Floats, answers, soup
+from tracecore.checks.ray_cases import Floats, soup
 from tracecore.cuda.device import find_device
 from tracecore.cuda.device_kernel import DeviceKernel, DeviceScene
 from tracecore.cutouts import CutoutTables

@@ -4,12 +4,12 @@ from collections.abc import Iterator
 
 import numpy as np
 import pytest
+from brute_answers import answers
 from fake_cuda import FakeCuda, installed
 from judges import assert_same_bits
 
-from tracecore.benchmarks import ring_rate as benchmark
-from tracecore.benchmarks.ring_rate import ring_rate
-from tracecore.checks.ray_cases import answers
+from tracecore.benchmarks import kernel_rates as benchmark
+from tracecore.benchmarks.kernel_rates import ring_rate
 from tracecore.dispatch.port import ANY_HIT, NO_OPTIONS
 from tracecore.errors import KernelError
 from tracecore.rays import BATCH_RAYS, Query

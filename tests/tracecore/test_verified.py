@@ -4,10 +4,10 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 import pytest
+from brute_answers import answers
 from judges import assert_same_bits
 from played_device import PlayedTracer
 
-from tracecore.checks.ray_cases import answers
 from tracecore.dispatch.port import ONE_SLOT, next_batch, submit
 from tracecore.errors import KernelError, WrongHitError
 from tracecore.rays import MISS, Floats, Query

@@ -6,11 +6,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from brute_answers import answers
 from judges import assert_same_bits, levels_that_need
 
 from tracecore.bvh.tree import BinaryTree
 from tracecore.checks.chain_tree import chain, slices, vertical_rays
-from tracecore.checks.ray_cases import Floats, answers, soup
+from tracecore.checks.ray_cases import Floats, soup
 from tracecore.emulator.tracer import EmulatedTracer, Order
 from tracecore.errors import KernelError
 from tracecore.kernels.strategies import find_strategy

@@ -4,12 +4,9 @@ instructions, or that its ALU pipe needs for those which go there.
 Aila, Laine: Understanding the Efficiency of Ray Traversal on GPUs, 2009, section 3.
 """
 
-from __future__ import annotations
-
-from typing import Protocol
-
 import numpy as np
 
+from tracecore.analysis.instruction_counts import StepInstructions
 from tracecore.analysis.simulator import Schedule, SimulatedWork
 from tracecore.cuda.gpus import Gpu
 
@@ -18,34 +15,11 @@ from tracecore.cuda.gpus import Gpu
 MOVE_INSTRUCTIONS = 30.0
 
 
-class StepCosts(Protocol):
-    """Says how many instructions a warp issues for a step of each kind, for new rays, and for an iteration of
-    the loop.
-
-    alu: the same of those alone that go to the ALU pipe, None where it is not known.
-    """
-
-    @property
-    def node(self) -> float: ...
-    @property
-    def leaf(self) -> float: ...
-    @property
-    def triangle(self) -> float: ...
-    @property
-    def inside(self) -> float: ...
-    @property
-    def ray(self) -> float: ...
-    @property
-    def iteration(self) -> float: ...
-    @property
-    def alu(self) -> StepCosts | None: ...
-
-
-def instructions(schedule: Schedule, costs: StepCosts, move: float = MOVE_INSTRUCTIONS) -> float:
+def instructions(schedule: Schedule, costs: StepInstructions, move: float = MOVE_INSTRUCTIONS) -> float:
     """Returns how many instructions warps issue in a schedule.
 
     schedule: what the warps do.
-    costs: instructions of each kind of step.
+    costs: instructions that a warp issues for each kind of step.
     move: instructions for one change of rays between lanes and a queue.
     """
     of_work = {
@@ -60,12 +34,12 @@ def instructions(schedule: Schedule, costs: StepCosts, move: float = MOVE_INSTRU
     return float(np.dot(schedule.issued, [of_work[work] for work in SimulatedWork]))
 
 
-def bound(schedule: Schedule, rays: int, costs: StepCosts, gpu: Gpu, move: float = MOVE_INSTRUCTIONS) -> float:
+def bound(schedule: Schedule, rays: int, costs: StepInstructions, gpu: Gpu, move: float = MOVE_INSTRUCTIONS) -> float:
     """Returns millions of rays per second at most; infinite for a schedule without instructions.
 
     schedule: what the warps do for the rays.
     rays: how many rays these are.
-    costs: instructions of each kind of step.
+    costs: instructions that a warp issues for each kind of step.
     gpu: the GPU whose rates of instructions count.
     move: instructions for one change of rays between lanes and a queue.
     """

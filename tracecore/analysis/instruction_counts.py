@@ -53,32 +53,29 @@ class StepInstructions:
     alu: StepInstructions | None = None
 
 
-def step_instructions(
-    strategy: KernelStrategy, arch: str, query: Query = Query.CLOSEST, stack_size: int = USUAL_STACK
-) -> StepInstructions:
+def step_instructions(strategy: KernelStrategy, arch: str, query: Query = Query.CLOSEST) -> StepInstructions:
     """Returns the instructions of a kernel in streamed dispatch whose triangles are all solid. They are counted once in
     a process.
 
     strategy: the kernel.
     arch: the architecture compiled for, such as "sm_90".
     query: which of the kernel's entry points.
-    stack_size: entries of a ray's stack, as from `stack_for`.
     Raises `KernelError` where it does not compile, `DeviceError` where there is no compiler or no disassembler.
     """
-    return _count_once(*_marked(strategy, arch, stack_size), query)
+    return _count_once(*_marked(strategy, arch), query)
 
 
-def marked_code(strategy: KernelStrategy, arch: str, stack_size: int = USUAL_STACK) -> dict[str, MachineCode]:
+def marked_code(strategy: KernelStrategy, arch: str) -> dict[str, MachineCode]:
     """Returns the machine code of each entry point, compiled with marks, once in a process.
 
     The parameters and errors are those of `step_instructions`.
     """
-    return _compile_once(*_marked(strategy, arch, stack_size))
+    return _compile_once(*_marked(strategy, arch))
 
 
-def _marked(strategy: KernelStrategy, arch: str, stack_size: int) -> tuple[str, str, str, Constants]:
+def _marked(strategy: KernelStrategy, arch: str) -> tuple[str, str, str, Constants]:
     """Returns all that a kernel's code with marks depends on: source, name, architecture and constants."""
-    constants = {**strategy.constants(stack_size), "MARKED": "1"}
+    constants = {**strategy.constants(USUAL_STACK), "MARKED": "1"}
     return flatten(strategy.source), strategy.source.name, arch, tuple(constants.items())
 
 

@@ -104,7 +104,6 @@ class StepSequences:
 
     @property
     def items(self) -> int:
-        """Returns how many items there are."""
         return len(self.starts) - 1
 
     def total(self, step: Step) -> int:

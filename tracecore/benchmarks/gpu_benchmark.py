@@ -12,8 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tracecore.benchmarks.kernel_time import timed_rounds
-from tracecore.benchmarks.ring_rate import Indices, ring_rate
+from tracecore.benchmarks.kernel_rates import Indices, ring_rate, timed_rounds
 from tracecore.cuda.device import gpu_name
 from tracecore.dispatch.queue import Completed, RayQueue
 from tracecore.errors import DeviceError, WrongHitError

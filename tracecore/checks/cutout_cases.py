@@ -1,15 +1,12 @@
-"""Triangles of which half have random masks, rays that go through many of them, and what brute force answers."""
+"""Triangles of which half have random masks, and rays that go through many of them."""
 
-import functools
 from collections.abc import Callable
-from typing import NamedTuple
 
 import numpy as np
 
-from tracecore.checks.ray_cases import Answers, Floats, grid, occlusion_of, random_rays, rays_at_edges, soup
-from tracecore.cutouts import Cutouts, CutoutTables, Wrap, tables_of
+from tracecore.checks.ray_cases import Floats, grid, random_rays, rays_at_edges, soup
+from tracecore.cutouts import Cutouts, Wrap
 from tracecore.rays import make_rays
-from tracecore.tracers.brute_force import BruteForceTracer
 
 #: (height, width): one texel, rows that end inside of a word, whole words, and more than a word.
 SHAPES = ((1, 1), (1, 1), (3, 5), (16, 16), (7, 33), (1, 64), (40, 1), (31, 100))
@@ -26,9 +23,9 @@ def masks() -> list[np.ndarray]:
     return made
 
 
-def random_cutouts(triangles: Floats, seed: int = 0) -> Cutouts:
+def random_cutouts(triangles: Floats) -> Cutouts:
     """Half of the triangles, with coordinates of all sizes and signs, some of them at the edges of texels."""
-    random = np.random.default_rng(seed)
+    random = np.random.default_rng(0)
     count = len(triangles)
     mask_ids = np.where(random.random(count) < 0.5, random.integers(len(SHAPES), size=count), -1)
     uvs = random.uniform(-3, 3, (count, 3, 2)) * 10.0 ** random.choice(EXPONENTS, (count, 1, 1))
@@ -58,19 +55,3 @@ CASES: dict[str, Callable[[int], tuple[Floats, Floats]]] = {
     "ties": lambda n: (np.concatenate([soup(60)] * 4), rays_at_edges(soup(60), n)),
     "edges-and-corners": lambda n: (grid(8), rays_at_edges(grid(8), n)),
 }
-
-
-class CutoutAnswers(NamedTuple):
-    tables: CutoutTables
-    answers: Answers
-
-
-@functools.cache
-def cutout_answers(name: str, count: int) -> CutoutAnswers:
-    """What brute force answers to so many rays of a case."""
-    triangles, rays = CASES[name](count)
-    tables = tables_of(random_cutouts(triangles), len(triangles))
-    assert tables is not None
-    with BruteForceTracer(triangles, cutouts=tables) as tracer:
-        closest = tracer.closest_hit(rays)
-    return CutoutAnswers(tables, Answers(triangles, rays, closest, occlusion_of(closest)))

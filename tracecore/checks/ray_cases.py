@@ -1,14 +1,12 @@
-"""Triangles and rays that try a tracer, and what brute force answers."""
+"""Triangles and rays that try a tracer."""
 
 import functools
 from collections.abc import Callable
-from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from tracecore.rays import MISS, make_rays
-from tracecore.tracers.brute_force import BruteForceTracer
+from tracecore.rays import make_rays
 from tracecore.tracers.cpu import CpuTracer
 
 Floats = npt.NDArray[np.float32]
@@ -206,7 +204,7 @@ def on_a_ground(size: float) -> Floats:
     return np.concatenate([soup(300), ground[[[0, 1, 2], [0, 2, 3]]]])
 
 
-def far_cameras(count: int, scale: float = 1.0) -> Floats:
+def far_cameras(count: int) -> Floats:
     """From far away, out to millions of times the size of the scene: to the scene, past it, and away from it, forwards
     and backwards, some with intervals that begin or end in the scene.
     """
@@ -216,8 +214,8 @@ def far_cameras(count: int, scale: float = 1.0) -> Floats:
     origin *= distance / np.abs(origin).max(axis=1, keepdims=True)
     origin[::7] *= random.choice([0.0, 1.0], (len(origin[::7]), 3))  # along axes and planes
     length = 10.0 ** random.uniform(-3, 3, (count, 1))
-    rays = make_rays(origin * scale, (random.uniform(-1, 1, (count, 3)) - origin) * scale * length)
-    rays[1::5, 4:7] = random.normal(size=(len(rays[1::5]), 3)) * scale
+    rays = make_rays(origin, (random.uniform(-1, 1, (count, 3)) - origin) * length)
+    rays[1::5, 4:7] = random.normal(size=(len(rays[1::5]), 3))
     middle = np.linalg.norm(rays[:, 0:3], axis=1) / np.linalg.norm(rays[:, 4:7], axis=1)
     rays[2::5, 7] = middle[2::5]
     rays[3::5, 3] = middle[3::5]
@@ -271,25 +269,3 @@ CASES: dict[str, Callable[[int], Case]] = {
     "denormal-directions": lambda n: (soup(300), scaled_directions(-40, n // 3)),
     "denormal-distances": lambda n: (soup(300, 1e-4), scaled_directions(32, n // 3, scale=1e-4)),
 }
-
-
-class Answers(NamedTuple):
-    """What brute force answers to both queries."""
-
-    triangles: Floats
-    rays: Floats
-    closest: Floats
-    occlusion: Floats
-
-
-@functools.cache
-def answers(name: str, count: int) -> Answers:
-    """Of so many rays of a case."""
-    triangles, rays = CASES[name](count)
-    closest = BruteForceTracer(triangles).closest_hit(rays)
-    return Answers(triangles, rays, closest, occlusion_of(closest))
-
-
-def occlusion_of(closest: Floats) -> Floats:
-    """What an any-hit query answers for the same rays: zeros where there is a hit."""
-    return np.where(closest.view(np.uint32)[:, 3:] == MISS, closest, np.float32(0.0))

@@ -73,13 +73,7 @@ class MitsubaPeer:
 def _packed(rays: Floats) -> Any:
     """Returns rays as Mitsuba takes them, in its memory."""
     words = [mi.Float(np.ascontiguousarray(word)) for word in rays.T]
-    ray = mi.Ray3f(
-        o=mi.Point3f(*words[0:3]),
-        d=mi.Vector3f(*words[4:7]),
-        maxt=words[7],
-        time=0.0,
-        wavelengths=[],
-    )
+    ray = mi.Ray3f(o=mi.Point3f(*words[0:3]), d=mi.Vector3f(*words[4:7]), maxt=words[7], time=0.0, wavelengths=[])
     dr.make_opaque(ray)
     return ray
 

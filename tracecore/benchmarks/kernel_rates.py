@@ -1,25 +1,50 @@
-"""How fast a kernel traces batches through its ring, nothing done with the hits."""
+"""How long kernels take, alone, and how fast they trace batches through their ring, nothing done with the hits."""
 
 import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from tracecore.cuda.device import timeout_seconds
-from tracecore.dispatch.port import ANY_HIT, NO_OPTIONS, Port, are_ready, submit
+from tracecore.dispatch.port import ANY_HIT, NO_OPTIONS, are_ready, submit
 from tracecore.dispatch.resident import RingPort
 from tracecore.dispatch.ring import ring_again
+from tracecore.dispatch.tracer import Tracer
 from tracecore.errors import KernelError
 from tracecore.rays import BATCH_RAYS, Floats, Query
 from tracecore.tracers.gpu import GpuTracer
 
 #: Rays that are traced in all.
 RUNG_RAYS = 1 << 26
-
 Indices = npt.NDArray[np.int64]
+
+
+class TimedRounds(NamedTuple):
+    """Holds the seconds of each round over the same rays, and the hits of the last one, (n, 4) float32."""
+
+    seconds: list[float]
+    hits: Floats
+
+
+def timed_rounds(tracer: Tracer, rays: Floats, query: Query, repeats: int) -> TimedRounds:
+    """Times so many rounds over the same rays, after one that does not count, as caches and clocks warm.
+
+    On a GPU by the device's clock, the rays in its memory, nothing but the kernel; else wall time of all threads.
+    """
+    if isinstance(tracer, GpuTracer):
+        seconds, hits = tracer.timed_launches(rays, query, repeats + 1)
+        return TimedRounds(seconds[1:], hits)
+    trace = tracer.closest_hit if query == Query.CLOSEST else tracer.any_hit
+    seconds = []
+    for _ in range(repeats + 1):
+        start = time.perf_counter()
+        hits = trace(rays)
+        seconds.append(time.perf_counter() - start)
+    return TimedRounds(seconds[1:], hits)
 
 
 class RingRate(NamedTuple):
@@ -59,11 +84,12 @@ def ring_rate(
             _trace_once(port, [rays[batch] for batch in own], query)
         before, start = tracer.statistics().busy_seconds, time.perf_counter()
         with ThreadPoolExecutor(threads) as pool:
-            answered = list(pool.map(lambda port: _rung_again(port.port, rounds), ports))
+            answered = list(pool.map(partial(_rung_again, rounds), ports))
         seconds = time.perf_counter() - start
         if not all(answered):
             raise KernelError(f"kernel {tracer.name!r} has not answered in {timeout_seconds():g} s: end this process")
-        hits = np.concatenate([_hits_of(port.port) for port in ports])
+        slots = [slot for opened_port in ports for slot in opened_port.port.hits]
+        hits = np.concatenate([np.ascontiguousarray(slot[:, :BATCH_RAYS].T) for slot in slots])
     return RingRate(
         rate=rounds * threads * depth * BATCH_RAYS / seconds / 1e6,
         busy=(tracer.statistics().busy_seconds - before) / seconds,
@@ -80,11 +106,6 @@ def _batches(rays: int, count: int) -> Indices:
     return (starts[:, None] + np.arange(BATCH_RAYS)) % rays
 
 
-def _hits_of(port: Port) -> Floats:
-    """Returns the hits of all slots, (slots * BATCH_RAYS, 4) float32."""
-    return np.concatenate([np.ascontiguousarray(slot[:, :BATCH_RAYS].T) for slot in port.hits])
-
-
 def _trace_once(opened: RingPort, batches: list[Floats], query: Query) -> None:
     """Fill all slots of a port with rays and have them traced; their hits are forgotten."""
     port = opened.port
@@ -97,6 +118,7 @@ def _trace_once(opened: RingPort, batches: list[Floats], query: Query) -> None:
     port.hits[:] = np.nan  # what is not written again is no hit and no miss
 
 
-def _rung_again(port: Port, rounds: int) -> bool:
-    """Returns whether the batches of all slots were answered so many times again."""
+def _rung_again(rounds: int, opened: RingPort) -> bool:
+    """Returns whether the batches of all slots of a port were answered so many times again."""
+    port = opened.port
     return ring_again(port.doorbells, port.flags, (0, len(port.doorbells)), rounds, port.timeout)
