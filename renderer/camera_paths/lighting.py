@@ -12,7 +12,7 @@ from renderer.camera_paths.task import EyeTask
 from renderer.camera_paths.vertices import EVEN, Rules, Seeing, Vertices, may_go_on, radiance_gain
 from renderer.photons.media import Inside, stack_towards
 from renderer.scene.light_records import LAMPS_ONE_BY_ONE, LIGHT_RECORD, ONE_BY_ONE, LightRecords
-from renderer.scene.light_tree import LIGHTS_BY_TREE, LightTree, first_chance
+from renderer.scene.light_tree import BELOW_ONE, LIGHTS_BY_TREE, LightTree, first_chance
 from renderer.scene.media import tables_of
 from renderer.scene.packed_scene import PackedScene
 from renderer.scene.photon_scene import HAS_MEDIA
@@ -40,9 +40,6 @@ from tracecore.compilation.vector import address
 
 #: Shadow rays per vertex: one for each light up to this many, then as many spread over all.
 MAX_LIGHT_SAMPLES = 8
-
-#: The greatest number below 1, which is also the greatest uniform number.
-BELOW_ONE = Float32(1.0 - 2.0**-24)
 
 #: Levels of the tree after which a new number chooses: each level takes what it tells from the number.
 NUMBER_LASTS = 8

@@ -45,6 +45,8 @@ POINTS, CHOICES = 64, 64
 #: none. power: as a share of that of all lights; 0 of a node without lights.
 MIDDLE, RADIUS, AXIS, COSINE, SINE, POWER, NODE_WORDS = 0, 3, 4, 7, 8, 9, 10
 
+#: The greatest number below 1, which is also the greatest uniform number.
+BELOW_ONE = Float32(1.0 - 2.0**-24)
 
 #: Squares of distances are raised to it.
 LEAST_SQUARE = Float32(2.0**-80)
@@ -130,7 +132,7 @@ def gains_of(tree: LightTree, points: Floats, choices: int) -> Doubles:
                 first = first_chance(nodes, node, point)
                 is_first = pick < first
                 own = first if is_first else ONE - first
-                pick = (pick if is_first else pick - first) / own
+                pick = min((pick if is_first else pick - first) / own, BELOW_ONE)
                 node, chance = Int(node + node) if is_first else Int(node + node + Int(1)), chance * own
             brought = np.float64(importance(nodes, node, point) / chance)
             by_power += brought * importance(nodes, node, point) / word_of(nodes, node, POWER)
