@@ -12,8 +12,9 @@ import logging
 import sys
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager
 from importlib import import_module
+from itertools import pairwise
 
 from renderer.commands import COMMANDS
 from renderer.commands.parser import Parser, PrintCompletion
@@ -65,12 +66,16 @@ def main(argv: Sequence[str] | None = None, started: float | None = None) -> int
     """
     started = time.perf_counter() if started is None else started
     command_line = list(sys.argv[1:] if argv is None else argv)
-    with plainly_printed():
+    with plainly_printed(), ExitStack() as told:
         words = _with_one_name(command_line)
+        is_json = "--progress=json" in words or ("--progress", "json") in pairwise(words)
+        if is_json:  # what is wrong with the command line as well
+            told.enter_context(told_in_json())
         arguments = make_parser(words).parse_args(words)
         arguments.command_line, arguments.started = command_line, started
-        told = told_in_json() if getattr(arguments, "progress", None) == "json" else nullcontext()
-        with interruptible(), told, _logs_heard(quiet=getattr(arguments, "quiet", False)):
+        if not is_json and getattr(arguments, "progress", None) == "json":  # as a file of settings says
+            told.enter_context(told_in_json())
+        with interruptible(), _logs_heard(quiet=getattr(arguments, "quiet", False)):
             status = _run(arguments)
             if status == EXIT_INTERRUPTED:
                 status = interrupted_status()

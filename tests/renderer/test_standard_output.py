@@ -3,6 +3,7 @@
 import io
 import json
 
+import pytest
 from PIL import Image
 
 from renderer.cli import main
@@ -48,6 +49,17 @@ def test_programs_read_lines_of_json_alone(tmp_path, monkeypatch, capfdbinary):
     (error,) = map(json.loads, capfdbinary.readouterr().err.splitlines())
     assert error["event"] == "message"
     assert "there is no folder 'none'" in error["text"]
+
+
+@pytest.mark.parametrize("progress", [["--progress=json"], ["--progress", "json"]])
+@pytest.mark.parametrize("wrong", [["--size=8"], ["--sise=8x6"], ["--driver=none"]])
+def test_programs_are_told_in_json_what_is_wrong_with_a_command_line(progress, wrong, capfd):
+    with pytest.raises(SystemExit) as end:
+        raise SystemExit(main(["render", "cornell", *wrong, *progress]))
+    assert end.value.code == 2
+    (error,) = map(json.loads, capfd.readouterr().err.splitlines())
+    assert error["event"] == "message"
+    assert wrong[0].split("=")[0] in error["text"] or "none" in error["text"]
 
 
 def test_finished_passes_go_to_standard_output_when_a_render_fails(monkeypatch, capfdbinary):
