@@ -68,10 +68,15 @@ def render_passes(scene: AnyScene, settings: Settings | None = None, **changes: 
     and `timeline` are refused, `Picture.save` writes what is wanted.
     """
     plan = plan_picture(scene, changed(settings, changes))
-    for name in ("output", "save_photons", "timeline"):
-        if getattr(plan.settings, name) is not None:
-            raise UsageError(f"{name} is for render alone; with render_passes save a picture by its method save")
+    check_without_files(plan.settings)
     return _pictures(plan)
+
+
+def check_without_files(settings: Settings) -> None:
+    """Raise `UsageError` for files that are asked for, where passes are yielded."""
+    for name in ("output", "save_photons", "timeline"):
+        if getattr(settings, name) is not None:
+            raise UsageError(f"{name} is for render alone; with render_passes save a picture by its method save")
 
 
 def _pictures(plan: Plan) -> Iterator[Picture]:
@@ -98,9 +103,15 @@ def render_plan(plan: Plan) -> Picture:
     with ExitStack() as stack:
         with nothing_saved():
             context, plan = _begun(plan, stack)
-            chosen = plan.settings
-            make_default_folder((chosen.output, chosen.save_photons, chosen.timeline))
-        picture = make_picture(context, plan, chosen.output)
+        return picture_of(context, plan)
+
+
+def picture_of(context: RenderContext, plan: Plan) -> Picture:
+    """Makes a picture of a scene that is open, and its files. Raises as `render_plan`."""
+    chosen = plan.settings
+    with nothing_saved():
+        make_default_folder((chosen.output, chosen.save_photons, chosen.timeline))
+    picture = make_picture(context, plan, chosen.output)
     if picture is None:
         raise KeyboardInterrupt(NOTHING_SAVED)
     return picture

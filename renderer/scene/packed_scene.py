@@ -120,8 +120,13 @@ def pack_scene(snapshot: Snapshot) -> PackedScene:
 def pack_ahead(snapshot: Snapshot, before: PackedScene | None) -> PackedScene:
     """Packs a snapshot for the next `pack_scene` of it, and returns the arrays; for arguments see `pack_after`."""
     packed = pack_after(snapshot, before)
-    _ahead.leave(snapshot, packed)
+    leave_packed(snapshot, packed)
     return packed
+
+
+def leave_packed(snapshot: Snapshot, packed: PackedScene) -> None:
+    """Leaves the arrays of a snapshot, or of one that has another camera alone, for the next `pack_scene`."""
+    _ahead.leave(snapshot, packed)
 
 
 def pack_after(snapshot: Snapshot, before: PackedScene | None) -> PackedScene:
