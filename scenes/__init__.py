@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from scenes.loading import READERS, load, register_reader, shipped_scenes
     from scenes.model import AnimationRange, Camera, Environment, Material, Mesh, Snapshot, Texture
     from scenes.shipped import ShippedScene
+    from scenes.tables import from_tables
     from scenes.views.viewing import Viewing
 
 __all__ = [
@@ -35,6 +36,7 @@ __all__ = [
     "UnknownSceneError",
     "Viewing",
     "describe",
+    "from_tables",
     "load",
     "register_reader",
     "shipped_scenes",
@@ -49,6 +51,7 @@ _HOMES = {
     "scenes.model": ("AnimationRange", "Camera", "Environment", "Material", "Mesh", "Snapshot", "Texture"),
     "scenes.document": ("Scene",),
     "scenes.shipped": ("ShippedScene",),
+    "scenes.tables": ("from_tables",),
     "scenes.views.viewing": ("Viewing",),
 }
 

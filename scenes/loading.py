@@ -134,8 +134,13 @@ def load(
         raise SceneProblemsError(
             [SceneFileError(file, line, f"{message} {AS_STRICT}") for file, line, message in losses]
         )
+    return replace(told(scene, viewing), files=tuple(dict.fromkeys((path, *files))))
+
+
+def told(scene: Scene, viewing: Viewing = AS_THE_FILE_SAYS) -> Scene:
+    """Returns a scene that was read, for a way of looking at it, and logs what its reader notes."""
     note_unseen(scene.document)
     scene = viewed(scene, viewing)
     for line in scene.document.notes.lines:
         log.warning("note: %s", line)
-    return replace(scene, files=tuple(dict.fromkeys((path, *files))))
+    return scene

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import fields, replace
 from pathlib import Path
@@ -43,8 +43,8 @@ from tracecore.threads import bounded_threads
 def render(scene: AnyScene, settings: Settings | None = None, **changes: Any) -> Picture:
     """Makes a picture of a scene.
 
-    scene: name of a shipped scene such as "cornell" or "museum:50k", path of a scene file, or a `Scene` or `Snapshot`
-    of the package `scenes`.
+    scene: name of a shipped scene such as "cornell" or "museum:50k", path of a scene file, what such a file says as
+    dictionaries (`scenes.from_tables`), or a `Scene` or `Snapshot` of the package `scenes`.
     settings: what is chosen; None for the defaults.
     changes: fields of `Settings` by name, which win over `settings`, such as driver="path", passes=16, size=(400, 300).
 
@@ -144,8 +144,9 @@ def opened(plan: Plan) -> Iterator[RenderContext]:
             yield context
 
 
-#: What may be rendered: the name of a shipped scene or the path of a file, a scene, or a scene at one moment.
-AnyScene = str | Path | Scene | Snapshot
+#: What may be rendered: the name of a shipped scene or the path of a file, what such a file says as dictionaries, a
+#: scene, or a scene at one moment.
+AnyScene = str | Path | Mapping[str, Any] | Scene | Snapshot
 
 log = logging.getLogger(__name__)
 
@@ -175,6 +176,10 @@ def plan_picture(scene: AnyScene, settings: Settings, *, is_sequence: bool = Fal
             allow_outside=settings.allow_outside,
             strict=settings.strict,
         )
+    elif isinstance(scene, Mapping):
+        from scenes.tables import from_tables
+
+        scene = viewed(from_tables(scene, allow_outside=settings.allow_outside), viewing_of(settings))
     elif settings.define:
         raise UsageError("define has values for parameters of a scene file; this scene has been read already")
     elif isinstance(scene, Scene):

@@ -69,7 +69,7 @@ class Units(Kind):
 
 @dataclass(frozen=True)
 class Points(Kind):
-    """Accepts a list of lists of so many numbers, as an array. They are coordinates, or else indices."""
+    """Accepts a list of lists of so many numbers, or an array of them, as an array. They are coordinates or indices."""
 
     width: int
     indices: bool = False
@@ -87,14 +87,34 @@ class Points(Kind):
 
     def read(self, value: Any) -> np.ndarray[tuple[int, ...], np.dtype[Any]]:
         """Returns an array (n, width), float64 of coordinates or int32 of indices."""
+        if isinstance(value, np.ndarray):
+            return self.checked(value)
         if not isinstance(value, list) or not value:
             raise self.wrong(value)
         fits = self.number.fits
         for index, row in enumerate(value):
             if not isinstance(row, list) or len(row) != self.width or not all(map(fits, row)):
-                message = f"expected {self.width} of {self.number.expected}, got {row_shown(row)}"
-                raise KindError(message, index)
+                raise self.wrong_row(row, index)
         return np.array(value, dtype=np.int32 if self.indices else np.float64)
+
+    def wrong_row(self, row: Any, index: int) -> KindError:
+        """Returns the error of a row."""
+        return KindError(f"expected {self.width} of {self.number.expected}, got {row_shown(row)}", index)
+
+    def checked(self, value: np.ndarray[Any, Any]) -> np.ndarray[tuple[int, ...], np.dtype[Any]]:
+        """Returns what `read` does, of an array."""
+        is_whole = np.issubdtype(value.dtype, np.integer)
+        if value.ndim != 2 or value.shape[1] != self.width or not len(value) or not (is_whole or not self.indices):
+            shape = "x".join(map(str, value.shape))
+            raise KindError(f"expected {self.expected}, got an array of {shape} {value.dtype}")
+        least, most = (0, 2**31 - 1) if self.indices else (-MAX_COORDINATE, MAX_COORDINATE)
+        fits = (value >= least) & (value <= most)
+        if not fits.all():
+            row = int(np.flatnonzero(~fits.all(axis=1))[0])
+            raise KindError(
+                f"expected {self.width} of {self.number.expected}, got {row_shown(value[row].tolist())}", row
+            )
+        return value.astype(np.int32 if self.indices else np.float64)
 
 
 def row_shown(value: Any) -> str:

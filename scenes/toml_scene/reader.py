@@ -51,11 +51,16 @@ TOLERANCE = 1e-9
 
 def read(path: Path) -> Scene:
     """Reads the scene of a .toml file. Raises SceneFileError with the file and the key of what is wrong."""
-    values = FILE_KEYS.read_at(Place(path), parse(path))
-    document = document_of(values, Place(path))
+    return scene_of_tables(parse(path), Place(path))
+
+
+def scene_of_tables(tables: dict[str, Any], place: Place) -> Scene:
+    """Returns the scene that the tables of a file say. place: of the file. Raises as `read`."""
+    values = FILE_KEYS.read_at(place, tables)
+    document = document_of(values, place)
     if document.triangles == 0:
-        raise SceneFileError(path, None, "there are no triangles; add an [[object]]")
-    return scene_of(values["scene"]["name"] or path.stem, document, str(path))
+        raise SceneFileError(place.path, None, "there are no triangles; add an [[object]]")
+    return scene_of(values["scene"]["name"] or place.path.stem, document, str(place.path))
 
 
 def parse(path: Path) -> dict[str, Any]:
