@@ -58,14 +58,16 @@ class Renderer:
     """
 
     def __init__(self, scene: AnyScene, settings: Settings | None = None, **changes: Any) -> None:
-        self._settings, self._stack = changed(settings, changes), ExitStack()
+        self._settings = changed(settings, changes)
         for name in REFUSED:
             if getattr(self._settings, name) is not None:
                 raise UsageError(f"{option(name)} is for one picture alone; leave it out, or call render")
         plan = plan_picture(scene, self._settings)
         self._scene = plan.scene
-        self._context = self._stack.enter_context(opened(plan))
-        self._packed = pack_ahead(self.snapshot, None)
+        with ExitStack() as stack:
+            self._context = stack.enter_context(opened(plan))
+            self._packed = pack_ahead(self.snapshot, None)
+            self._stack = stack.pop_all()
 
     @property
     def snapshot(self) -> Snapshot:

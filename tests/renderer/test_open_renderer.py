@@ -10,6 +10,7 @@ import renderer
 import scenes
 from renderer.errors import UsageError
 from renderer.scene import packed_scene, render_context
+from tracecore.errors import TraceError
 
 DRAFT: dict[str, Any] = {"size": (24, 18), "passes": 2, "photons": 2000, "device": "cpu", "threads": 2, "quiet": True}
 LEFT: dict[str, Any] = {"eye": (0.15, 0.27, -0.6), "look_at": (0.28, 0.2, 0.28), "fov": 50.0}
@@ -94,6 +95,22 @@ def test_what_is_decided_when_a_scene_is_opened_is_refused_later(room, changes, 
     with pytest.raises(UsageError, match=told):
         room.render(**changes)
     assert room.render().image.any()
+
+
+def test_what_fails_as_it_opens_leaves_nothing_open(monkeypatch):
+    closed = []
+    monkeypatch.setattr("renderer.run.open_renderer.pack_ahead", None)
+    monkeypatch.setattr("tracecore.tracers.cpu.CpuTracer.close", lambda tracer: closed.append(tracer))
+    with pytest.raises(TypeError):
+        renderer.Renderer("cornell", **DRAFT)
+    assert len(closed) == 1
+
+
+def test_nothing_is_rendered_when_it_is_closed():
+    with renderer.Renderer("cornell", **DRAFT) as opened:
+        assert opened.render().image.any()
+    with pytest.raises(TraceError, match="closed"):
+        opened.render()
 
 
 def test_what_cannot_stay_open_is_refused():
