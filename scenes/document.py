@@ -289,11 +289,6 @@ class Document:
         return any(any(self.materials[part.own_material].emission) for part in self.parts)
 
     @property
-    def is_complete(self) -> bool:
-        """Returns whether it has a camera and, without a look at its triangles, light."""
-        return bool(self.cameras) and self.has_light and (self.is_lit_by_glow or not self.lights)
-
-    @property
     def has_curves(self) -> bool:
         """Returns whether it has round shapes of which triangles are still to be made."""
         return any(part.curve is not None for part in self.parts)

@@ -16,7 +16,6 @@ from scenes.lights import SOURCES
 from scenes.materials.metals import METALS
 from scenes.meshes.geometry import unit
 from scenes.model import AnimationRange, Camera, Floats, Material, Texture
-from scenes.motion.tracks import Track
 from scenes.motion.transforms import quaternion, rotation
 from scenes.playing.evaluator import scene_of
 from scenes.toml_scene.keys import FILE_KEYS, KEY_OF_FIELD, LINEAR, PICTURE_KEYS
@@ -96,12 +95,15 @@ def document_of(values: dict[str, Any], place: Place) -> Document:
         cameras={
             name: camera_of(row, frame, place.inside("cameras").inside(name)) for name, row in values["cameras"].items()
         },
-        tracks=read_tracks(values["tracks"], place.inside("tracks")),
         background=scene["background"],
         ambient=scene["ambient"],
         animation=AnimationRange(**values["animation"]),
         settings=settings,
     )
+    if values["tracks"]:
+        from scenes.toml_scene.tracks import tracks_of  # not where nothing moves
+
+        document.tracks = tracks_of(values["tracks"], place.inside("tracks"))
     if not frame.is_world:
         for name in document.cameras.keys() & document.tracks.keys():
             from scenes.toml_scene.tracks import turned_track
@@ -114,15 +116,6 @@ def document_of(values: dict[str, Any], place: Place) -> Document:
     if values["environment"] is not None:
         document.environment = environment_of(values["environment"], frame, hierarchy, place.inside("environment"))
     return document
-
-
-def read_tracks(tables: dict[str, Any], place: Place) -> dict[str, Track]:
-    """Makes the tracks of a file, by their names."""
-    if not tables:
-        return {}
-    from scenes.toml_scene.tracks import tracks_of  # not where nothing moves
-
-    return tracks_of(tables, place)
 
 
 def check_tracks(values: dict[str, Any], frame: AxisFrame, place: Place) -> None:
