@@ -369,8 +369,8 @@ def scene_of(name: str, document: Document, source: str = "", viewing: Viewing =
     where it does not fit into memory.
     """
     joined, evaluator = replace(document, parts=join_loose(document.parts)), None
-    has_light = joined.has_light and (joined.is_lit_by_glow or not joined.lights)  # without a look at its triangles
-    if joined.triangles and not (joined.cameras and has_light):
+    # Without a look at its triangles there is a camera, and light.
+    if joined.triangles and not (joined.cameras and joined.has_light and (joined.is_lit_by_glow or not joined.lights)):
         from scenes.views.default_view import completed
 
         evaluator = SceneEvaluator(name, joined)
