@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
-from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 from renderer.errors import UsageError
 from renderer.run.picture.make_picture import picture_by_pass
@@ -22,6 +21,7 @@ from renderer.run.render_call import (
 from renderer.scene.packed_scene import leave_packed, pack_ahead
 from renderer.scene.render_context import SceneView
 from scenes.model import Snapshot
+from tracecore.dispatch.closing import Closing
 
 if TYPE_CHECKING:
     from renderer.film.picture import Picture
@@ -46,7 +46,7 @@ FIXED = ("frame", "time", "define", "allow_outside", "strict", "up_axis", "mirro
 REFUSED = ("shutter", "gpus", "cluster")
 
 
-class Renderer:
+class Renderer(Closing):
     """Keeps a scene open and makes pictures of it, through other cameras, by other drivers and with other materials.
 
     scene, settings, changes: as `renderer.render` takes them. Pictures have these settings unless they ask for others.
@@ -95,14 +95,6 @@ class Renderer:
     def close(self) -> None:
         """Closes the tracer. No picture can be made afterwards."""
         self._stack.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     @contextmanager
     def _pictured(self, scene: Snapshot | None, changes: dict[str, Any]) -> Iterator[tuple[RenderContext, Plan]]:
