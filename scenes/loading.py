@@ -130,15 +130,15 @@ def load(
         raise SceneFileError(path, None, missing_file(path, READERS)) from error
     except SceneError as error:
         raise SceneFileError(path, None, str(error)) from error
+    return replace(told(scene, viewing, strict=strict), files=tuple(dict.fromkeys((path, *files))))
+
+
+def told(scene: Scene, viewing: Viewing = AS_THE_FILE_SAYS, *, strict: bool = False) -> Scene:
+    """Returns a scene that was read, for a way of looking at it, and logs what its reader notes. Raises as `load`."""
     if strict and (losses := scene.document.notes.losses):
         raise SceneProblemsError(
             [SceneFileError(file, line, f"{message} {AS_STRICT}") for file, line, message in losses]
         )
-    return replace(told(scene, viewing), files=tuple(dict.fromkeys((path, *files))))
-
-
-def told(scene: Scene, viewing: Viewing = AS_THE_FILE_SAYS) -> Scene:
-    """Returns a scene that was read, for a way of looking at it, and logs what its reader notes."""
     note_unseen(scene.document)
     scene = viewed(scene, viewing)
     for line in scene.document.notes.lines:

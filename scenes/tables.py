@@ -1,6 +1,7 @@
 """Makes a scene of Python's dictionaries, lists and arrays, with the tables and keys of a scene file."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -21,20 +22,23 @@ POINTS = frozenset(key.name for table in TABLES.values() for key in table.keys i
 NAME = "tables"
 
 
-def from_tables(tables: Mapping[str, Any], folder: str | Path = ".", *, allow_outside: bool = False) -> Scene:
+def from_tables(
+    tables: Mapping[str, Any], folder: str | Path = ".", *, allow_outside: bool = False, strict: bool = False
+) -> Scene:
     """Returns the scene that tables say, such as those of a .toml file.
 
     tables: by their names, as in a scene file: "materials" and "cameras" are dictionaries by name, "object" and "light"
         lists. Tuples and arrays may stand for lists. An object may have "mesh" in place of "shape" or "file": what has
         vertices (n, 3) and faces (m, 3), such as a `trimesh.Trimesh`; its texture coordinates are taken too.
     folder: where files are that the tables name.
-    allow_outside: as `scenes.load` takes it.
+    allow_outside, strict: as `scenes.load` takes them.
 
     Raises `SceneFileError` with the key of what is wrong.
     """
     path = Path(folder, NAME)
-    with scene_opened(path, allow_outside=allow_outside):
-        return told(scene_of_tables(as_in_a_file(tables), Place(path)))
+    with scene_opened(path, allow_outside=allow_outside) as files:
+        scene = told(scene_of_tables(as_in_a_file(tables), Place(path)), strict=strict)
+    return replace(scene, files=tuple(dict.fromkeys(files)))
 
 
 def as_in_a_file(value: Any) -> Any:

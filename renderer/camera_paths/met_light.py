@@ -140,11 +140,9 @@ def meet_of_kind(way: Way, number: int, more: tuple[PackedScene, float, EyeChunk
     lights = scene.lamps
     for light in lights.outer:
         if lights.rows[light, LIGHT_KIND] == number:
-            record, of_choice = (
-                record_at(scene.light_records, light),
-                chance_at(scene.light_records.tree, light, ANYWHERE),
-            )
-            each(meet_light, whole(count), Meeting(way, record, sky_of(lights.environment), samples * of_choice, chunk))
+            record, sky = record_at(scene.light_records, light), sky_of(lights.environment)
+            own_samples = samples * chance_at(scene.light_records.tree, light, ANYWHERE)
+            each(meet_light, whole(count), Meeting(way, record, sky, own_samples, chunk))
 
 
 @inlined

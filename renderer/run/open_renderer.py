@@ -20,6 +20,7 @@ from renderer.run.render_call import (
 )
 from renderer.scene.packed_scene import leave_packed, pack_ahead
 from renderer.scene.render_context import SceneView
+from scenes.document import Scene
 from scenes.model import Snapshot
 from tracecore.dispatch.closing import Closing
 
@@ -29,18 +30,10 @@ if TYPE_CHECKING:
     from renderer.scene.render_context import RenderContext
     from renderer.settings.picture import Settings
 
-#: Settings that decide what is read, traced and built: they stay as they were when the renderer was opened.
-FIXED = ("frame", "time", "define", "allow_outside", "strict", "up_axis", "mirrors", "ambient") + (
-    "device",
-    "kernel",
-    "dispatch",
-    "shading",
-    "threads",
-    "builder",
-    "verify",
-    "fallback",
-    "memory",
-)
+#: Settings that decide what is read, and what it is traced and built by: they stay as they were when the renderer was
+#: opened.
+OF_SCENE = ("frame", "time", "define", "allow_outside", "strict", "up_axis", "mirrors", "ambient")
+OF_TRACER = ("device", "kernel", "dispatch", "shading", "threads", "builder", "verify", "fallback", "memory")
 
 #: Settings that open tracers of their own.
 REFUSED = ("shutter", "gpus", "cluster")
@@ -100,19 +93,33 @@ class Renderer(Closing):
     def _pictured(self, scene: Snapshot | None, changes: dict[str, Any]) -> Iterator[tuple[RenderContext, Plan]]:
         """Yields the scene as a picture has it, packed, and the picture's plan."""
         settings = changed(self._settings, changes)
-        for name in (*FIXED, *REFUSED):
+        for name in (*OF_SCENE, *OF_TRACER, *REFUSED):
             if getattr(settings, name) != getattr(self._settings, name):
                 raise UsageError(f"{option(name)} is decided when a scene is opened; open it again")
-        if scene is not None and scene.positions is not self.snapshot.positions:
-            raise UsageError("other triangles need a tree of their own; open another renderer for them")
+        if scene is not None:
+            self._check(scene)
         plan = plan_picture(self._scene, replace(settings, define=None))  # which the scene has
         view = SceneView.chosen(plan.settings)
-        if scene is not None:
-            seen = view.seen(scene)
-        elif isinstance(plan.scene, Snapshot):
-            seen = view.seen(plan.scene)
+        if scene is None and isinstance(plan.scene, Scene):
+            camera = view.without_triangles(plan.scene).camera
         else:
-            seen = replace(self.snapshot, camera=view.without_triangles(plan.scene).camera)
+            camera = view.seen(scene or plan.scene).camera  # type: ignore[arg-type]
+        seen = replace(scene or self.snapshot, camera=camera)
         if scene is None:
             leave_packed(seen, self._packed)
         yield replace(self._context, snapshot=seen, load_seconds=0.0, build_seconds=0.0), plan
+
+    def _check(self, scene: Snapshot) -> None:
+        """Raises `UsageError` where the tracer would not see a scene as it is."""
+        own = self.snapshot
+        if scene.positions is not own.positions:
+            raise UsageError("other triangles need a tree of their own; open another renderer for them")
+        has_holes = any(one.is_cut_out for one in (*own.materials, *scene.materials))
+        cutouts = [[one.cutout for one in each.materials] for each in (own, scene)]
+        if has_holes and not (
+            cutouts[0] == cutouts[1]
+            and scene.material_ids is own.material_ids
+            and scene.uvs is own.uvs
+            and scene.textures is own.textures
+        ):
+            raise UsageError("other cut-outs need a tracer of their own; open another renderer for them")

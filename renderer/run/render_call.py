@@ -179,7 +179,8 @@ def plan_picture(scene: AnyScene, settings: Settings, *, is_sequence: bool = Fal
     elif isinstance(scene, Mapping):
         from scenes.tables import from_tables
 
-        scene = viewed(from_tables(scene, allow_outside=settings.allow_outside), viewing_of(settings))
+        read = from_tables(scene, allow_outside=settings.allow_outside, strict=settings.strict)
+        scene = viewed(read, viewing_of(settings))
     elif settings.define:
         raise UsageError("define has values for parameters of a scene file; this scene has been read already")
     elif isinstance(scene, Scene):

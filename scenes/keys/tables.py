@@ -107,13 +107,11 @@ class Points(Kind):
         if value.ndim != 2 or value.shape[1] != self.width or not len(value) or not (is_whole or not self.indices):
             shape = "x".join(map(str, value.shape))
             raise KindError(f"expected {self.expected}, got an array of {shape} {value.dtype}")
-        least, most = (0, 2**31 - 1) if self.indices else (-MAX_COORDINATE, MAX_COORDINATE)
-        fits = (value >= least) & (value <= most)
+        number = self.number
+        fits = ((value >= number.least) & (value <= number.most)).all(axis=1)
         if not fits.all():
-            row = int(np.flatnonzero(~fits.all(axis=1))[0])
-            raise KindError(
-                f"expected {self.width} of {self.number.expected}, got {row_shown(value[row].tolist())}", row
-            )
+            index = int(np.flatnonzero(~fits)[0])
+            raise self.wrong_row(value[index].tolist(), index)
         return value.astype(np.int32 if self.indices else np.float64)
 
 

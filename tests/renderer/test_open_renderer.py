@@ -124,3 +124,18 @@ def test_other_triangles_are_refused(room):
     moved = replace(room.snapshot, positions=room.snapshot.positions + np.float32(1.0))
     with pytest.raises(UsageError, match="other triangles need a tree of their own"):
         room.render(moved)
+
+
+def test_other_cut_outs_are_refused(room):
+    holes = [replace(one, cutout=0) for one in room.snapshot.materials]
+    with pytest.raises(UsageError, match="other cut-outs need a tracer of their own"):
+        room.render(replace(room.snapshot, materials=tuple(holes)))
+
+
+def test_what_is_shown_of_materials_is_shown_once():
+    own = scenes.load("cornell").at_frame(0)
+    lit = replace(own, materials=tuple(replace(one, ambient=(0.1, 0.2, 0.3)) for one in own.materials))
+    with renderer.Renderer(lit, **DRAFT, ambient="literal") as opened:
+        first, again = opened.render(), opened.render(opened.snapshot)
+    np.testing.assert_array_equal(again.image, first.image)
+    assert (first.image != renderer.render(lit, **DRAFT).image).any()

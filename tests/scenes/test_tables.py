@@ -9,7 +9,7 @@ import trimesh
 
 import renderer
 import scenes
-from scenes.errors import SceneFileError
+from scenes.errors import SceneError, SceneFileError
 
 TEXT = """
 [cameras.front]
@@ -73,12 +73,22 @@ def test_tables_are_seen_as_their_file_is(tmp_path, make):
 def test_files_that_tables_name_are_in_their_folder(tmp_path):
     trimesh.creation.box((1.0, 1.0, 1.0)).export(tmp_path / "box.ply")
     made = tables() | {"object": [{"file": "box.ply", "material": "chalk"}]}
-    assert scenes.from_tables(made, tmp_path).document.triangles == 12
+    read = scenes.from_tables(made, tmp_path)
+    assert read.document.triangles == 12
+    assert read.files == (tmp_path / "box.ply",)  # which no picture is written over
     (tmp_path / "below").mkdir()
     made["object"][0]["file"] = "../box.ply"
     with pytest.raises(SceneFileError, match="outside"):
         scenes.from_tables(made, tmp_path / "below")
     assert scenes.from_tables(made, tmp_path / "below", allow_outside=True).document.triangles == 12
+
+
+def test_what_a_picture_would_lack_is_an_error_if_that_is_wanted(tmp_path):
+    (tmp_path / "a.obj").write_text("mtllib none.mtl\nv 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n")
+    made = tables() | {"object": [{"file": "a.obj"}]}
+    assert scenes.from_tables(made, tmp_path).document.triangles == 1
+    with pytest.raises(SceneError, match=r"none\.mtl"):
+        scenes.from_tables(made, tmp_path, strict=True)
 
 
 def test_texture_coordinates_of_a_mesh_are_taken():
