@@ -12,7 +12,7 @@ from renderer.camera_paths.task import EyeTask
 from renderer.camera_paths.vertices import EVEN, Rules, Seeing, Vertices, may_go_on, radiance_gain
 from renderer.photons.media import Inside, stack_towards
 from renderer.scene.light_records import LAMPS_ONE_BY_ONE, LIGHT_RECORD, ONE_BY_ONE, LightRecords
-from renderer.scene.light_tree import BELOW_ONE, LIGHTS_BY_TREE, LightTree, first_chance
+from renderer.scene.light_tree import BELOW_ONE, LIGHTS_BY_TREE, LightTree, first_chance, half_of
 from renderer.scene.media import tables_of
 from renderer.scene.packed_scene import PackedScene
 from renderer.scene.photon_scene import HAS_MEDIA
@@ -197,7 +197,7 @@ def descend(i: int, data: tuple[EyeChunk, int]) -> None:
     first = first_chance(nodes, node, column(chunk.position, i))
     is_first = pick < first
     chance, rest = (first if is_first else ONE - first), (pick if is_first else pick - first)
-    chunk.light[i] = Int(node + node) if is_first else Int(node + node + Int(1))
+    chunk.light[i] = half_of(node, is_first)
     chunk.pick[i] = min(rest / chance, BELOW_ONE)
     chunk.chance[i] = chunk.chance[i] * chance
 

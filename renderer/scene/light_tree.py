@@ -133,7 +133,7 @@ def gains_of(tree: LightTree, points: Floats, choices: int) -> Doubles:
                 is_first = pick < first
                 own = first if is_first else ONE - first
                 pick = min((pick if is_first else pick - first) / own, BELOW_ONE)
-                node, chance = Int(node + node) if is_first else Int(node + node + Int(1)), chance * own
+                node, chance = half_of(node, is_first), chance * own
             brought = np.float64(importance(nodes, node, point) / chance)
             by_power += brought * importance(nodes, node, point) / word_of(nodes, node, POWER)
             by_tree += brought * brought
@@ -253,14 +253,20 @@ def chance_at(tree: LightTree, light: int, point: Vec3) -> float:
         is_first = (tree.leaves[light] >> (tree.levels - 1 - level)) & 1 == 0
         first = first_chance(address(tree.nodes), node, point)
         chance = chance * (first if is_first else ONE - first)
-        node = Int(node + node) if is_first else Int(node + node + Int(1))
+        node = half_of(node, is_first)
     return chance
+
+
+@inlined
+def half_of(node: int, is_first: bool) -> int:
+    """Returns the node of the first or the second half of a node."""
+    return Int(node + node + (Int(0) if is_first else Int(1)))
 
 
 @inlined
 def first_chance(nodes: int, node: int, point: Vec3) -> float:
     """Returns the chance of the first half of a node: by what both may bring, or else by power."""
-    first, second = Int(node + node), Int(node + node + Int(1))
+    first, second = half_of(node, True), half_of(node, False)
     brought, other = importance(nodes, first, point), importance(nodes, second, point)
     power, other_power = word_of(nodes, first, POWER), word_of(nodes, second, POWER)
     is_told = brought + other > ZERO
