@@ -16,7 +16,8 @@ from renderer.errors import UsageError
 from renderer.film.film import Film
 from renderer.film.layers import LAYER_END
 from renderer.gpu import eye_waves, waves
-from scenes import load
+from renderer.scene.packed_scene import pack_scene
+from scenes import from_tables, load
 from tracecore.cuda.device import gpu_unavailable_reason
 from tracecore.errors import KernelError
 
@@ -55,6 +56,25 @@ def test_waves_make_the_picture_of_the_loops_bit_for_bit(gpu, more):
 def test_metals_glass_and_the_sky_have_the_same_bits_there(gpu):
     by_waves, by_loops = (picture("vases", shading, driver="path", passes=2) for shading in ("gpu", "cpu"))
     np.testing.assert_array_equal(by_waves.film.linear, by_loops.film.linear)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("driver", ["path", "photon"])
+def test_a_tree_of_lights_chooses_the_same_ones_there(gpu, driver):
+    row = range(-9, 10, 2)
+    corners = [[-9, -9, 0], [9, -9, 0], [9, 9, 0], [-9, 9, 0]]
+    tables = {
+        "materials": {"chalk": {"diffuse": [0.8, 0.7, 0.6]}},
+        "cameras": {"front": {"eye": [0, -20, 9], "target": [0, 0, 0], "up": [0, 0, 1]}},
+        "light": [{"kind": "point", "position": [x, y, 0.5], "intensity": 0.1} for x in row for y in row],
+        "object": [
+            {"shape": "triangles", "material": "chalk", "vertices": corners, "triangles": [[0, 1, 2], [0, 2, 3]]}
+        ],
+    }
+    assert pack_scene(from_tables(tables).snapshot(0.0)).light_records.tree.levels == 7
+    by_waves, by_loops = (picture(tables, shading, driver=driver, passes=2) for shading in ("gpu", "cpu"))
+    np.testing.assert_array_equal(by_waves.film.linear, by_loops.film.linear)
+    assert by_loops.film.linear.any()
 
 
 @pytest.mark.gpu
