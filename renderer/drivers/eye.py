@@ -216,10 +216,19 @@ class EyeDriver(Driver):
     def _new_waves(self, team: Team) -> EyeWaves:
         from renderer.gpu.eye_waves import EyeWaves
 
+        crop, slots = self.settings.crop or (0, 0, *self.settings.film_size), self._shadow_slots()
+        return EyeWaves(self.tracer, self._job_of_waves(team), slots, crop, self.gpu_bytes_of_pass())  # type: ignore[arg-type]
+
+    def begin_to_compile(self) -> None:
+        """Has code for a GPU compiled, where one shades, while something else is done."""
+        if self.why_on_cpu is None:
+            from renderer.gpu.eye_waves import begin_to_compile
+
+            begin_to_compile(self.tracer, self.by_workers(self._job_of_waves), self._shadow_slots())  # type: ignore[arg-type]
+
+    def _job_of_waves(self, team: Team) -> EyeJob:
         image, (task, lookup) = np.zeros((1, LAYER_COLUMNS[self.settings.layers])), self.task_of_waves()
-        job = self.eye_job(PassSite(team, self.pixels), task, lookup, image=image)
-        crop = self.settings.crop or (0, 0, *self.settings.film_size)
-        return EyeWaves(self.tracer, job, self._shadow_slots(), crop, self.gpu_bytes_of_pass())  # type: ignore[arg-type]
+        return self.eye_job(PassSite(team, self.pixels), task, lookup, image=image)
 
     def task_of_waves(self) -> tuple[EyeTask, PhotonLookup]:
         """Returns what passes on a GPU have in common: a task, and photons of the same kind as theirs."""

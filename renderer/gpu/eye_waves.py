@@ -39,13 +39,16 @@ from renderer.gpu.eye_kernel import (
 )
 from renderer.gpu.pass_sums import PassAdder, new_sums
 from renderer.gpu.ray_rows import CAPACITY, PAD
-from renderer.gpu.waves import Shader, Traced, Waves, with_loops
+from renderer.gpu.waves import Shader, Traced, Waves, launch_of, with_loops
 from renderer.photons.searching import WARP_SEARCH
+from renderer.scene.packed_scene import PackedScene
 from renderer.scene.photon_scene import SHEET
 from renderer.shading.scattering import LIGHT, SCATTER, SHOW
 from shaders.float32 import Doubles, Longs
+from tracecore.compilation.lanes import Parts
+from tracecore.cuda import warp_kernel
 from tracecore.cuda.device import cuda_errors
-from tracecore.cuda.device_arrays import DeviceArrays
+from tracecore.cuda.device_arrays import DeviceArrays, as_on_device
 from tracecore.rays import HIT_FLOATS, RAY_FLOATS, Query
 from tracecore.tracers.gpu import GpuTracer
 
@@ -123,8 +126,7 @@ class EyeWaves:
         self._tracer = tracer
         with tracer.vacant_gpu("cannot begin to shade eye paths"):
             arrays, free = DeviceArrays(tracer.gpu), tracer.gpu.driver.memory_left()[0]
-            needs = eye_needs(job.task.diffuse, job.image.shape[1])
-            scene, made_of = with_loops(job.scene, eye_units(job.task.diffuse), needs)
+            scene, made_of = numbered(job)
             per_pixel = 8 * (job.image.shape[1] + 2 * (len(job.lookup.radii) > 0))
             fitting = int(0.5 * IMAGE_SHARE * free) // (per_pixel * job.size[0] * job.size[1] + pass_bytes)
             #: Passes that are under way together, at most.
@@ -183,6 +185,25 @@ def fetched_images(images: Iterator[Doubles]) -> Iterator[Doubles]:
     """Yields images that come from a GPU."""
     with cuda_errors("cannot fetch a picture"):
         yield from images
+
+
+def begin_to_compile(tracer: GpuTracer, job: EyeJob, slots: int) -> None:
+    """Has the kernel compiled that a job needs: whoever has `EyeWaves` made of it later waits less.
+
+    slots: shadow rays of a vertex.
+
+    Raises `DeviceError` where the GPU does not answer.
+    """
+    scene, made_of = numbered(job)
+    wave = new_wave(np, as_on_device(job._replace(scene=scene)), (1, slots), 1)
+    with tracer.vacant_gpu("cannot compile for it"):
+        warp_kernel.begin_to_compile(tracer.gpu, launch_of(shader_of(job.task), wave), made_of)
+
+
+def numbered(job: EyeJob) -> tuple[PackedScene, Parts]:
+    """Returns the scene of a job, and what its kernel is made of, as `with_loops` does."""
+    needs = eye_needs(job.task.diffuse, job.image.shape[1])
+    return with_loops(job.scene, eye_units(job.task.diffuse), needs)
 
 
 def shader_of(task: EyeTask) -> Callable[[EyeWave], None]:

@@ -7,19 +7,18 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-import numba
 import numpy as np
 
 from renderer.camera_paths.sampler import half_of_pass
 from renderer.film.exact_sum import LARGEST, ExactSum, plus
 from renderer.film.film import EXACT_SUMS, Sums, sums_of
 from renderer.film.layers import LAYER_ALBEDO, LAYER_BEAUTY, LAYER_BIAS
+from renderer.gpu.waves import launch_of
 from renderer.simd.loops import each_alone
 from shaders.float32 import Doubles, Longs
-from tracecore.compilation.borrowing import Borrowed
 from tracecore.compilation.cached import inlined
 from tracecore.compilation.gpu_code import warp_index
-from tracecore.compilation.lanes import Parts
+from tracecore.compilation.lanes import NO_PARTS
 from tracecore.cuda.device import Stream, cuda_errors
 from tracecore.cuda.device_arrays import DeviceArrays
 from tracecore.cuda.warp_kernel import WarpKernel
@@ -104,8 +103,7 @@ class PassAdder:
 
     def __init__(self, tracer: GpuTracer, arrays: DeviceArrays, new: PassSums) -> None:
         self._device, self._arrays, self._new, self._stream = tracer.gpu, arrays, new, Stream(tracer.gpu)
-        kind = Borrowed(numba.typeof(new))
-        self._kernel = WarpKernel(self._device, add_passes, kind, Parts((), frozenset()), 0)
+        self._kernel = WarpKernel(self._device, launch_of(add_passes, new), NO_PARTS, 0)
         self._host = {
             name: self._device.pinned(array.shape, np.int64) if array.size else np.empty(array.shape, np.int64)
             for name, array in (("halves", new.halves), ("features", new.features), ("wrong", new.wrong))

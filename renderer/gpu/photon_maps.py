@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-import numba
 import numpy as np
 import numpy.typing as npt
 
@@ -30,6 +29,7 @@ from renderer.gpu.map_kernel import (
     make_map,
 )
 from renderer.gpu.photon_waves import PhotonWaves
+from renderer.gpu.waves import launch_of
 from renderer.photons.batch import PhotonTask
 from renderer.photons.irradiance import CELLS_PER_RADIUS, CHANNELS, EVERY, IrradianceMap
 from renderer.photons.lookup import empty_map
@@ -38,8 +38,7 @@ from renderer.photons.store import PHOTON_COUNTERS, STORE_COLUMNS
 from renderer.scene.packed_scene import PackedScene
 from renderer.simd.columns import ELEMENTS, WORD_BYTES
 from shaders.float32 import Longs
-from tracecore.compilation.borrowing import Borrowed
-from tracecore.compilation.lanes import LANES, Parts
+from tracecore.compilation.lanes import LANES, NO_PARTS
 from tracecore.cuda.device import DeviceMemory, Stream
 from tracecore.cuda.device_arrays import array_on_device, laid_out, lay_out, put_order
 from tracecore.cuda.warp_kernel import WarpKernel
@@ -113,8 +112,7 @@ class PhotonMaps:
             self._host = tracer.gpu.pinned((MAPS_TOGETHER, STAGES, WORK_BYTES), np.uint8)
             self._bounds = tracer.gpu.pinned((MAPS_TOGETHER, 6, BOUND_WARPS * LANES), np.float32)
             self._works = DeviceMemory(tracer.gpu, self._host.nbytes)
-            kind = Borrowed(numba.typeof(no_work()))
-            self._kernel = WarpKernel(tracer.gpu, make_map, kind, Parts((), frozenset()), 0)
+            self._kernel = WarpKernel(tracer.gpu, launch_of(make_map, no_work()), NO_PARTS, 0)
 
     def of_passes(
         self,
@@ -203,8 +201,7 @@ class PhotonMaps:
             values = array_on_device(address, (samples.photons, CHANNELS), np.float64)
             work = KnownWork(IrradianceMap(samples, others, values, radius))
             if self._knowing is None:
-                kind = Borrowed(numba.typeof(work))
-                self._knowing = WarpKernel(self._tracer.gpu, know_irradiance, kind, Parts((), frozenset()), 0)
+                self._knowing = WarpKernel(self._tracer.gpu, launch_of(know_irradiance, work), NO_PARTS, 0)
             if others.photons == 0:
                 self._stream.clear(address, size)
             else:

@@ -20,6 +20,7 @@ from renderer.scene.photon_scene import HAS_MEDIA, INSIDE_OF_SOLIDS, MAPPED, SHE
 from renderer.simd.bsdf_kinds import kinds_of
 from tracecore.compilation.borrowing import Borrowed
 from tracecore.compilation.lanes import Parts
+from tracecore.compilation.unit_calls import Call, call_of
 from tracecore.cuda.device import Stream
 from tracecore.cuda.device_arrays import DeviceArrays
 from tracecore.cuda.warp_kernel import WarpKernel
@@ -64,8 +65,7 @@ class Waves:
     ) -> None:
         self._device, self._arrays = tracer.gpu, arrays
         self._stream, self._fetching = Stream(tracer.gpu), Stream(tracer.gpu)
-        kind = Borrowed(numba.typeof(wave))
-        self._kernel = WarpKernel(self._device, shader.function, kind, shader.made_of, shader.scratch)
+        self._kernel = WarpKernel(self._device, launch_of(shader.function, wave), shader.made_of, shader.scratch)
         self._launches = [
             [(tracer.launch_at(one.rays.ctypes.data, one.hits.ctypes.data), len(one.rays), one.query) for one in traced]
             for _ in range(AHEAD)
@@ -143,6 +143,11 @@ class Waves:
         return self._host[name, array.shape]
 
 
+def launch_of(function: Callable[[Any], None], given: Any) -> Call:
+    """Returns how a kernel's function is called with a named tuple."""
+    return call_of(function, Borrowed(numba.typeof(given)))
+
+
 def why_not(scene: PackedScene, tracer: Any) -> str | None:
     """Returns why a scene cannot be shaded where a tracer traces, in words, or None where it can."""
     if not isinstance(tracer, GpuTracer):
@@ -162,11 +167,11 @@ def with_loops(
     """
     table = scene.bsdfs
     bsdfs, numbers = sorted(set(table.bsdfs.tolist())), np.zeros_like(table.loops)
-    loops: list[tuple[int, Any, tuple[Any, ...]]] = []
+    loops: list[tuple[int, Any]] = []
     for which, (unit, arguments) in units.items():
         numbers[bsdfs, which] = range(len(loops), len(loops) + len(bsdfs))
-        loops += [(which, unit, (kind, *arguments)) for kind in kinds_of(bsdfs)]
-    return scene._replace(bsdfs=table._replace(loops=numbers)), Parts(loops, needs | needs_of(scene))
+        loops += [(which, call_of(unit.py_func, kind, *arguments)) for kind in kinds_of(bsdfs)]
+    return scene._replace(bsdfs=table._replace(loops=numbers)), Parts(tuple(loops), needs | needs_of(scene))
 
 
 def needs_of(scene: PackedScene) -> frozenset[str]:

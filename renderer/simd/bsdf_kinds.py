@@ -29,7 +29,7 @@ from shaders.custom import THREE, compiled_alone, tuple_of
 from shaders.errors import ShaderError
 from tracecore.compilation.code_hash import code_hash
 from tracecore.compilation.lanes import for_warp, loops
-from tracecore.compilation.unit_calls import Call, prepare
+from tracecore.compilation.unit_calls import call_of, prepare
 from tracecore.compilation.units import Unit
 from tracecore.compilation.vector import emitting
 
@@ -128,7 +128,7 @@ def make_ready(bsdfs: npt.NDArray[np.int64], loops: Mapping[int, tuple[Unit, tup
         if not ADDRESSES[number, which]
     ]
     try:
-        prepare([Call(unit.py_func.__module__, unit.py_func.__name__, kinds) for _, _, unit, kinds in missing])
+        prepare([call_of(unit.py_func, *arguments) for _, _, unit, arguments in missing])
         for number, which, unit, arguments in missing:
             ADDRESSES[number, which] = unit.address(arguments)
     except NumbaError:
@@ -313,14 +313,14 @@ def _call_numbered(typing: Any, context: Any, builder: Any, number: Any, passed:
     which, values = passed
     done = builder.append_basic_block("loops.done")
     choice = builder.switch(number, done)
-    for own, (column, unit, arguments) in enumerate(loops()):
+    for own, (column, called) in enumerate(loops()):
         if column != which:
             continue
-        function = unit._numba_type_
-        call = typing.resolve_function_type(function, arguments, {})
+        function = called.unit._numba_type_
+        call = typing.resolve_function_type(function, called.arguments, {})
         block = builder.append_basic_block("loop")
         choice.add_case(I64(own), block)
         builder.position_at_end(block)
-        context.get_function(function, call)(builder, [context.get_constant_null(arguments[0]), *values])
+        context.get_function(function, call)(builder, [context.get_constant_null(called.arguments[0]), *values])
         builder.branch(done)
     builder.position_at_end(done)

@@ -11,7 +11,7 @@ from typing import Any
 
 import llvmlite.binding as llvm
 
-from tracecore.compilation.gpu_code import ENTRY, SHARED, WarpCode, optimised
+from tracecore.compilation.gpu_code import ENTRY, SHARED, WarpCode, linked, optimise
 from tracecore.compilation.lanes import LANES
 
 #: Bytes that stand for the shared memory of a warp.
@@ -124,7 +124,8 @@ class LanesOnThreads:
         )
         layout = f'target datalayout = "{self._machine.target_data}"\n'  # where fields of structures lie
         head = f'{layout}target triple = "{llvm.get_process_triple()}"\n'
-        module = optimised(head + _replaced(code.text) + entry + FUNCTIONS, self._machine)
+        module = llvm.parse_assembly(_replaced(str(linked(code, head + entry))) + FUNCTIONS)
+        optimise(module, self._machine)
         self._engine = llvm.create_mcjit_compiler(module, self._machine)
         self._engine.finalize_object()
         self._entry = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(self._engine.get_function_address("entry"))

@@ -18,6 +18,7 @@ from renderer.film.layers import LAYER_END
 from renderer.gpu import eye_waves, waves
 from renderer.scene.packed_scene import pack_scene
 from scenes import from_tables, load
+from tracecore.cuda import warp_kernel
 from tracecore.cuda.device import gpu_unavailable_reason
 from tracecore.errors import KernelError
 
@@ -75,6 +76,14 @@ def test_a_tree_of_lights_chooses_the_same_ones_there(gpu, driver):
     by_waves, by_loops = (picture(tables, shading, driver=driver, passes=2) for shading in ("gpu", "cpu"))
     np.testing.assert_array_equal(by_waves.film.linear, by_loops.film.linear)
     assert by_loops.film.linear.any()
+
+
+@pytest.mark.gpu
+def test_what_is_compiled_ahead_is_what_passes_need(gpu, monkeypatch):
+    begun = {}
+    monkeypatch.setattr(warp_kernel, "_code", begun)
+    picture("cornell", driver="photon", passes=2, photons=20_000)
+    assert len(begun) == 4  # photons, their maps, eye paths and sums of passes
 
 
 @pytest.mark.gpu

@@ -3,12 +3,12 @@ made of."""
 
 import re
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 
-import numba
 import numpy as np
 import pytest
 from lanes_on_threads import LanesOnThreads
+from llvmlite.binding import parse_bitcode
 from photon_clouds import photons_in_a_cloud
 
 import tracecore
@@ -27,7 +27,7 @@ from renderer.gpu import eye_waves, map_kernel, pass_sums, photon_maps, photon_w
 from renderer.gpu.eye_kernel import SAMPLE_MAP
 from renderer.gpu.photon_kernel import shade_wave
 from renderer.gpu.ray_rows import CAPACITY
-from renderer.gpu.waves import with_loops
+from renderer.gpu.waves import launch_of, with_loops
 from renderer.photons.building import MapMemory, sorted_map
 from renderer.photons.irradiance import EVERY, irradiance_map
 from renderer.photons.photon_map import PHOTON_WORDS
@@ -40,9 +40,9 @@ from renderer.scene.photon_scene import SHEET
 from scenes import load
 from scenes.lights import PointLight
 from scenes.model import Material
-from tracecore.compilation.borrowing import Borrowed
-from tracecore.compilation.gpu_code import ptx_of, warp_code
-from tracecore.compilation.lanes import LANES, Parts
+from tracecore.compilation.gpu_code import piece_of, ptx_of, warp_code
+from tracecore.compilation.lanes import LANES, NO_PARTS
+from tracecore.compilation.side_by_side import helpers
 from tracecore.cuda.device_arrays import MOST_BYTES, laid_out, lay_out
 from tracecore.workers.pool import CallingThread, WorkerPool
 
@@ -61,10 +61,10 @@ class Kitchen:
         self.snapshot = load("kitchen").snapshot(0.0)
         self.scene = projected(pack_scene(self.snapshot), 0.3)
         self.task = photon_task(self.scene, RenderSettings(width=1, height=1), 0, min_bounces=0)
-        numbered, made_of = with_loops(self.scene, photon_waves.photon_units())
+        numbered, self.made_of = with_loops(self.scene, photon_waves.photon_units())
         self.wave = photon_waves.new_wave(np, numbered, self.task, (WARPS, PASSES), 16 * PHOTONS)
         self.wave.supply[:, 1], self.wave.sequences[:] = PHOTONS, range(PASSES)
-        self.code = warp_code(shade_wave, Borrowed(numba.typeof(self.wave)), made_of)
+        self.code = warp_code(launch_of(shade_wave, self.wave), self.made_of)
 
     def traced_by_lanes(self, tracer):
         """Yields photons in order, and counters, of passes whose lanes are threads."""
@@ -84,6 +84,16 @@ class Kitchen:
 @pytest.fixture(scope="module")
 def kitchen():
     return Kitchen()
+
+
+def test_another_process_compiles_a_piece(kitchen):
+    (_, loop), *_ = kitchen.made_of.loops
+    with helpers(partial(piece_of, kitchen.made_of), 1) as (jobs, answers):
+        jobs.put((loop, None))
+        job, piece = answers.get(timeout=200)
+    assert job == loop
+    assert piece.calls == ()
+    assert parse_bitcode(piece.bitcode).get_function(loop.cell).linkage.name == "external"
 
 
 def test_lanes_store_the_photons_of_the_loops_bit_for_bit(kitchen):
@@ -145,7 +155,7 @@ class MapOnHost:
         self.work = map_kernel.MapWork(
             place, between, photons, bounds, keys, order, columns, 4 * photons, starts, grid, 0
         )
-        self.lanes = lanes_of(map_kernel.make_map, numba.typeof(self.work))
+        self.lanes = lanes_of(launch_of(map_kernel.make_map, self.work))
 
     def do(self, stage):
         """Does a step; photons are put in order by NumPy where CuPy would."""
@@ -157,9 +167,9 @@ class MapOnHost:
 
 
 @cache
-def lanes_of(function, kind, loops=(), needs=frozenset()):
-    """Returns lanes that are threads for a function of a kind of argument, compiled once for all tests."""
-    return LanesOnThreads(warp_code(function, Borrowed(kind), Parts(loops, needs)))
+def lanes_of(launch, made_of=NO_PARTS):
+    """Returns lanes that are threads for a launch of a kernel, compiled once for all tests."""
+    return LanesOnThreads(warp_code(launch, made_of))
 
 
 def run_warps(lanes, work, warps):
@@ -190,7 +200,7 @@ def test_lanes_know_the_irradiance_of_the_cpu_at_the_same_photons_bit_for_bit():
         np.testing.assert_array_equal(dealt[STORE_INDEX, : len(given)], np.arange(len(given)))
     known = expected._replace(values=np.zeros_like(expected.values))
     known_work = map_kernel.KnownWork(known)
-    lanes = lanes_of(map_kernel.know_irradiance, numba.typeof(known_work))
+    lanes = lanes_of(launch_of(map_kernel.know_irradiance, known_work))
     run_warps(lanes, known_work, -(-len(known.values) // map_kernel.KNOWN_PART))
     np.testing.assert_array_equal(known.values, expected.values)
     assert np.count_nonzero(known.values) > len(known.values)
@@ -223,7 +233,7 @@ def test_lanes_tell_of_samples_within_the_crop_that_cannot_be(pixel, column, sam
 def added_by_lanes(images, numbers, crop):
     """Returns sums of passes by lanes that are threads, and whether a sample is none that a film holds."""
     work = pass_sums.new_sums(np, images, numbers, SIZE[0], crop)
-    lanes = lanes_of(pass_sums.add_passes, numba.typeof(work))
+    lanes = lanes_of(launch_of(pass_sums.add_passes, work))
     run_warps(lanes, work, -(-crop[2] * crop[3] * images.shape[2] // pass_sums.PART))
     return pass_sums.as_film(work.halves, work.features, crop[2]), int(work.wrong[0])
 
@@ -256,7 +266,7 @@ def passes_by_lanes(driver, tracer, lookups=()):
         maps = (known.photon_map, known.parts.caustics, known.parts.direct, far.samples, far.others)
         wave.maps[number] = np.concatenate([record_of(one) for one in maps])
         wave.maps["values"][number, SAMPLE_MAP], wave.far_reaches[number] = far.values.ctypes.data, far.radius
-    lanes = lanes_of(eye_waves.shader_of(task), numba.typeof(wave), tuple(made_of.loops), made_of.needs)
+    lanes = lanes_of(launch_of(eye_waves.shader_of(task), wave), made_of)
     while True:
         run_warps(lanes, wave, WARPS)
         if not wave.active.any() and not wave.shadows.any():

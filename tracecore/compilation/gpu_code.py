@@ -10,16 +10,19 @@ GPUs of NVIDIA and AMD, so that neither a compiler of CUDA nor another front end
 
 import functools
 import re
-from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple
 
 import llvmlite.binding as llvm
 from llvmlite import ir
 from numba import types
 
+from tracecore.collector import collector_paused
 from tracecore.compilation.lanes import I32, I64, Parts, compiling_for_warp, instruction
 from tracecore.compilation.merging import part
 from tracecore.compilation.numba_inside import global_compiler_lock
+from tracecore.compilation.side_by_side import side_by_side
+from tracecore.compilation.unit_calls import Call, called_by_name
 from tracecore.compilation.vector import emitting
 
 TRIPLE = "nvptx64-nvidia-cuda"
@@ -59,6 +62,7 @@ SUPPORTED = re.findall(r"(?:define|declare) .*@([\w.]+)\(", SUPPORT)
 
 #: The entry: a pointer to what the function takes.
 ENTRY = """
+declare i32 @{name}(ptr, ptr, ptr)
 define {convention} void @{kernel}(ptr{space} %given) #999 {{
   %result = alloca ptr
   %error = alloca ptr
@@ -99,32 +103,55 @@ def beside_core(typing: Any, array: Any) -> Any:
     return array(array), emit
 
 
+class Piece(NamedTuple):
+    """Holds LLVM's instructions of a function for the lanes of a warp, for no machine yet.
+
+    bitcode: with all that the function calls, but for other pieces. It has the name of its call (`Call.cell`).
+    calls: of units that are other pieces.
+    """
+
+    bitcode: bytes
+    calls: tuple[Call, ...]
+
+
 class WarpCode(NamedTuple):
-    """Holds LLVM's instructions for the lanes of a warp, for no machine yet.
+    """Holds all pieces of a function for the lanes of a warp.
 
     name: of the function.
     """
 
-    text: str
+    pieces: tuple[bytes, ...]
     name: str
 
 
-def warp_code(function: Callable[..., Any], argument: Any, made_of: Parts) -> WarpCode:
-    """Returns the code of a Python function of compiled functions, which takes one thing and returns nothing.
+def warp_code(entry: Call, made_of: Parts, processes: int = 1) -> WarpCode:
+    """Returns the code of a function that takes one thing, `Borrowed`, and returns nothing.
 
-    argument: Numba's type of it, which is `Borrowed`.
     made_of: loops and needs.
+    processes: compile pieces side by side, where there are several.
     """
-    with global_compiler_lock, compiling_for_warp(made_of):
-        entry = part(function, False)
-        entry.compile(types.void(argument))
-        made = entry.overloads[(argument,)]
-        text = str(made.library._final_module)
-    return WarpCode(_alone(text), made.fndesc.llvm_func_name)
+    first = [entry, *(call for _, call in made_of.loops)]
+    pieces = side_by_side(partial(piece_of, made_of), first, lambda piece: piece.calls, processes)
+    others = sorted(pieces.keys() - {entry}, key=lambda call: call.cell)
+    return WarpCode(tuple(pieces[call].bitcode for call in (entry, *others)), entry.cell)
+
+
+def piece_of(made_of: Parts, call: Call) -> Piece:
+    """Returns the piece that a call is of."""
+    function, kinds = call.unit, call.arguments
+    with global_compiler_lock, collector_paused(), compiling_for_warp(made_of):
+        compiled = part(getattr(function, "py_func", function), False)
+        compiled.compile(getattr(function, "returns", types.void)(*kinds))
+        made = compiled.overloads[kinds]
+        module = llvm.parse_assembly(_alone(str(made.library._final_module)))
+    own = module.get_function(made.fndesc.llvm_func_name)
+    own.name, own.linkage = call.cell, "external"
+    called = (one.name for one in module.functions if one.is_declaration)
+    return Piece(module.as_bitcode(), tuple(called_by_name[name] for name in called if name in called_by_name))
 
 
 def _alone(text: str) -> str:
-    """Returns instructions of which nothing is seen from outside, with all that they call."""
+    """Returns instructions of which nothing is seen from outside, with all that they call but for other pieces."""
     text = re.sub(r"^target .*\n", "", text, flags=re.M)
     for name in SUPPORTED:
         text = re.sub(rf"^declare [^\n]*@{re.escape(name)}\(.*\n", "", text, flags=re.M)
@@ -136,6 +163,18 @@ def _alone(text: str) -> str:
     )
     text = re.sub(r"^(define internal .*?)( #\d+)? \{$", r"\1 alwaysinline {", text, flags=re.M)
     return text + SUPPORT
+
+
+def linked(code: WarpCode, entry: str) -> Any:
+    """Returns LLVM's module of all pieces and of an entry, of which alone anything is seen from outside."""
+    module = llvm.parse_assembly(entry)
+    seen = {one.name for one in module.functions if not one.is_declaration}
+    for bitcode in code.pieces:
+        module.link_in(llvm.parse_bitcode(bitcode))
+    for one in module.functions:
+        if not one.is_declaration and one.name not in seen:
+            one.linkage = "internal"
+    return module
 
 
 @functools.cache
@@ -163,9 +202,11 @@ def ptx_of(code: WarpCode, kernel: str, architecture: str, threads: int, registe
         name=code.name,
         attributes=f'"nvvm.maxntid"="{threads}" "nvvm.maxnreg"="{registers}"',
     )
-    head = f'target datalayout = "{LAYOUT}"\ntarget triple = "{TRIPLE}"\n'
-    first = optimised(head + code.text + entry, machine)
-    return str(machine.emit_assembly(optimised(shared_places(str(first)), machine)))
+    module = linked(code, f'target datalayout = "{LAYOUT}"\ntarget triple = "{TRIPLE}"\n{entry}')
+    optimise(module, machine)
+    placed = llvm.parse_assembly(shared_places(str(module)))
+    optimise(placed, machine)
+    return str(machine.emit_assembly(placed))
 
 
 #: The address of shared memory as LLVM's constants have it, by numbers and by pointers.
@@ -202,11 +243,9 @@ def shared_places(text: str) -> str:
     return re.sub(r"^  (%\S+) = inttoptr i64 (%\S+) to ptr$", place, text, flags=re.M)
 
 
-def optimised(text: str, machine: Any) -> Any:
-    """Returns LLVM's module of some instructions, optimised for a machine; lanes are its vectors."""
-    module = llvm.parse_assembly(text)
+def optimise(module: Any, machine: Any) -> None:
+    """Optimises a module of LLVM's for a machine; lanes are its vectors."""
     options = llvm.create_pipeline_tuning_options(speed_level=3)
     options.loop_vectorization = options.slp_vectorization = False
     builder = llvm.create_pass_builder(machine, options)
     builder.getModulePassManager().run(module, builder)
-    return module

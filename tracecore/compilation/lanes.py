@@ -26,9 +26,9 @@ I1, I32, I64 = ir.IntType(1), ir.IntType(32), ir.IntType(64)
 ALL_LANES = I32(-1)
 
 
-#: Loops that code for a warp calls by their numbers: which of several each is, the unit, and Numba's types of its
-#: arguments.
-Loops = Sequence[tuple[int, Any, tuple[Any, ...]]]
+#: Loops that code for a warp calls by their numbers: which of several each is, and a call of the unit
+#: (`unit_calls.Call`).
+Loops = tuple[tuple[int, Any], ...]
 
 
 class Parts(NamedTuple):
@@ -42,18 +42,23 @@ class Parts(NamedTuple):
     needs: frozenset[str]
 
 
+#: What code without loops of BSDFs and units is made of.
+NO_PARTS = Parts((), frozenset())
+
+
 class _Target(threading.local):
     """Says what the thread compiles for."""
 
     is_warp = False
-    made_of = Parts((), frozenset())
+    made_of = NO_PARTS
     parts: dict[Any, Any] = {}  # noqa: RUF012
 
 
 _target = _Target()
 
-#: Functions that were compiled: Numba's types refer to them weakly, and are compared later.
-_kept: list[Any] = []
+#: What stands for functions that were compiled, by what the code is made of. Numba's types refer to them weakly, and
+#: are compared later.
+_kept: dict[Parts, dict[Any, Any]] = {}
 
 
 def for_warp() -> bool:
@@ -65,7 +70,6 @@ def part_for_warp(key: Any, make: Callable[[], Any]) -> Any:
     """Returns what stands for a function in the code that is compiled, made once for it: other code has other loops."""
     if key not in _target.parts:
         _target.parts[key] = make()
-        _kept.append(_target.parts[key])
     return _target.parts[key]
 
 
@@ -82,11 +86,11 @@ def is_left_out(need: str | None) -> bool:
 @contextmanager
 def compiling_for_warp(made_of: Parts) -> Iterator[None]:
     """Has the block compile for the lanes of a warp."""
-    _target.is_warp, _target.made_of, _target.parts = True, made_of, {}
+    _target.is_warp, _target.made_of, _target.parts = True, made_of, _kept.setdefault(made_of, {})
     try:
         yield
     finally:
-        _target.is_warp, _target.made_of, _target.parts = False, Parts((), frozenset()), {}
+        _target.is_warp, _target.made_of, _target.parts = False, NO_PARTS, {}
 
 
 def instruction(builder: Any, name: str, returned: Any, arguments: Sequence[Any] = ()) -> Any:

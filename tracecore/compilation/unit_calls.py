@@ -16,7 +16,7 @@ import importlib
 # mypy: disable-error-code="misc, no-untyped-call"
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
 from functools import cached_property
@@ -32,6 +32,9 @@ from tracecore.environment import number
 from tracecore.threads import usable_cores
 
 _cells: dict[str, ctypes.c_void_p] = {}
+
+#: What pieces of code for a warp call, by its name there.
+called_by_name: dict[str, "Call"] = {}
 
 
 @dataclass(frozen=True)
@@ -60,7 +63,7 @@ class Call:
 
     @property
     def unit(self) -> Any:
-        """Returns the unit."""
+        """Returns the unit; for a warp also the function that a kernel begins with (`gpu_code`)."""
         return getattr(importlib.import_module(self.module), self.name)
 
     def is_ready(self) -> bool:
@@ -77,6 +80,11 @@ class Call:
         _cells[self.cell].value = self.unit.address(self.arguments)
 
 
+def call_of(function: Callable[..., Any], *arguments: Any) -> Call:
+    """Returns a call of a function for arguments of some of Numba's types."""
+    return Call(function.__module__, function.__name__, arguments)
+
+
 def call_by_address(call: Call, context: Any, builder: Any, signature: Any, values: Sequence[Any]) -> Any:
     """Makes the instructions of a call, in Numba's own convention; it is an error if the cell was not filled."""
     call()
@@ -87,7 +95,18 @@ def call_by_address(call: Call, context: Any, builder: Any, signature: Any, valu
     address = builder.load(cell)
     with cgutils.if_unlikely(builder, cgutils.is_null(builder, address)):
         convention.return_user_exc(builder, RuntimeError, (f"{call.module}.{call.name} is not ready to be called",))
-    function = builder.inttoptr(address, pointer)
+    return _called(context, builder, builder.inttoptr(address, pointer), signature, values)
+
+
+def call_by_name(call: Call, context: Any, builder: Any, signature: Any, values: Sequence[Any]) -> Any:
+    """Makes the instructions of a call in code for a warp, of which the unit is another piece (`gpu_code`)."""
+    kind = context.call_conv.get_function_type(signature.return_type, signature.args)
+    called_by_name[call.cell] = call
+    return _called(context, builder, cgutils.get_or_insert_function(builder.module, kind, call.cell), signature, values)
+
+
+def _called(context: Any, builder: Any, function: Any, signature: Any, values: Sequence[Any]) -> Any:
+    convention = context.call_conv
     status, result = convention.call_function(builder, function, signature.return_type, signature.args, values)
     with cgutils.if_unlikely(builder, status.is_error):
         convention.return_status_propagate(builder, status)

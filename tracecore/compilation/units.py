@@ -11,7 +11,7 @@ all fields of all arguments one by one, so that a unit should do much work in ea
 
 import inspect
 from collections.abc import Callable
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 from numba import types
@@ -19,7 +19,7 @@ from numba import types
 from tracecore.compilation.cached import Cached, keep_on_disk
 from tracecore.compilation.lanes import for_warp, is_left_out
 from tracecore.compilation.numba_inside import make_intrinsic_template
-from tracecore.compilation.unit_calls import Call, call_by_address
+from tracecore.compilation.unit_calls import call_by_address, call_by_name, call_of
 
 
 class Unit(Cached):
@@ -33,25 +33,25 @@ class Unit(Cached):
 
     def __init__(self, function: Callable[..., Any], returns: Any, need: str | None = None) -> None:
         super().__init__(function)
-        self._returns, self.need = returns, need
+        self.returns, self.need = returns, need
 
     @property
     def _numba_type_(self) -> Any:
-        """Returns what Numba takes a name of the unit for. For a warp all code is in one piece, but for what it does
-        not need."""
+        """Returns what Numba takes a name of the unit for. What a warp does not need is left out."""
         if is_left_out(self.need):
             return self._left_out
-        return super()._numba_type_ if for_warp() else self._called_by_address
+        return self._called_by_name if for_warp() else self._called_by_address
 
     @cached_property
     def _called_by_address(self) -> Any:
         """Returns the type of an intrinsic that calls by the address in the cell."""
 
-        def emitter(kinds: tuple[Any, ...]) -> Any:
-            call = Call(self.py_func.__module__, self.py_func.__name__, kinds)
-            return lambda *lowering: call_by_address(call, *lowering)
+        return self._intrinsic(self, lambda kinds: partial(call_by_address, call_of(self.py_func, *kinds)))
 
-        return self._intrinsic(self, emitter)
+    @cached_property
+    def _called_by_name(self) -> Any:
+        """Returns the type of an intrinsic that calls the piece of code for a warp that the unit is."""
+        return self._intrinsic((self, "by name"), lambda kinds: partial(call_by_name, call_of(self.py_func, *kinds)))
 
     @cached_property
     def _left_out(self) -> Any:
@@ -75,7 +75,7 @@ class Unit(Cached):
 
         def typed(_context: Any, *arguments: Any) -> tuple[Any, Any]:
             kinds = tuple(map(types.unliteral, arguments))
-            return self._returns(*kinds), emitter(kinds)
+            return self.returns(*kinds), emitter(kinds)
 
         vars(typed)["__signature__"] = inspect.Signature(
             [of_context, *(one.replace(annotation=inspect.Parameter.empty) for one in called)]
@@ -84,13 +84,13 @@ class Unit(Cached):
 
     def address(self, arguments: tuple[Any, ...]) -> int:
         """Returns the address of its machine code for arguments of these types."""
-        self.compile(self._returns(*arguments))
+        self.compile(self.returns(*arguments))
         result = self.overloads[arguments]
         return int(result.library.get_pointer_to_function(result.fndesc.llvm_func_name))
 
     def has_code(self, arguments: tuple[Any, ...]) -> bool:
         """Returns whether there is machine code for arguments of these types, in memory or on disk."""
-        return arguments in self.overloads or self.is_on_disk(self._returns(*arguments))
+        return arguments in self.overloads or self.is_on_disk(self.returns(*arguments))
 
 
 def unit(returns: Any, need: str | None = None) -> Callable[[Callable[..., Any]], Unit]:

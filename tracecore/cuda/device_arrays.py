@@ -89,6 +89,16 @@ def array_on_device(address: int, shape: tuple[int, ...], dtype: npt.DTypeLike) 
     return np.frombuffer(memory, dtype, count).reshape(shape) if count else np.empty(shape, dtype)
 
 
+def as_on_device(value: Any) -> Any:
+    """Returns a value with arrays of the types that copies on a device have, and without memory: nobody reads them."""
+    if isinstance(value, np.ndarray):
+        return array_on_device(ALIGNMENT, value.shape, value.dtype)
+    if isinstance(value, tuple):
+        parts = [as_on_device(part) for part in value]
+        return type(value)(*parts) if hasattr(value, "_fields") else tuple(parts)
+    return value
+
+
 def _on_device(array: Any) -> Any:
     """Returns CuPy's array of what an array on the device holds."""
     import cupy
