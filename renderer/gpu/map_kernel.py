@@ -32,8 +32,9 @@ class MapWork(NamedTuple):
     stored: photons in the columns of a store, `step` bytes apart.
     photons: how many there are.
     bounds: (6, BOUND_WARPS * LANES) float32, the least and the greatest coordinates that each lane has seen.
-    keys: (photons,) int64: the cell of each above its index.
-    order: (photons,) int64, the places of the photons in the order of their keys.
+    keys: (photons,) int64: the cell of each above its index, in a row with those of other maps.
+    order: (photons,) int64, the places of the photons in the order of their keys, in that row.
+    photons_before, cells_before: of the maps before this one in the row.
     columns: of the map, `map_step` bytes apart, and behind them one of the photons' cells, int32; where photons are
         dealt out, of a store of those at which irradiance is known.
     starts: (cells + 1,) int32, of the map; where photons are dealt out, columns of a store of the others.
@@ -45,6 +46,8 @@ class MapWork(NamedTuple):
     bounds: int
     keys: int
     order: int
+    photons_before: int
+    cells_before: int
     columns: int
     map_step: int
     starts: int
@@ -89,7 +92,8 @@ def find_key(i: int, data: tuple[MapWork, int]) -> None:
     work, first = data
     place = first + i
     put(work.keys, 2 * place, get_word(work.stored + STORE_INDEX * work.step, place))
-    put(work.keys, 2 * place + 1, cell_of(work.grid, get3(work.stored, work.step, place)))
+    cell = cell_of(work.grid, get3(work.stored, work.step, place))
+    put(work.keys, 2 * place + 1, Int(cell + work.cells_before))
 
 
 @inlined
@@ -97,10 +101,11 @@ def move_photon(i: int, data: tuple[MapWork, int]) -> None:
     """Write the photon that is next in the order of keys, and its cell."""
     work, first = data
     place = first + i
-    source = get_int(work.order, 2 * place)
+    source = get_int(work.order, 2 * place) - work.photons_before
     for word in range(PHOTON_WORDS):
         put(work.columns + word * work.map_step, place, get_word(work.stored + word * work.step, source))
-    put(work.columns + PHOTON_WORDS * work.map_step, place, get_int(work.keys, 2 * source + 1))
+    cell = get_int(work.keys, 2 * source + 1) - work.cells_before
+    put(work.columns + PHOTON_WORDS * work.map_step, place, Int(cell))
 
 
 @inlined

@@ -49,8 +49,11 @@ from tracecore.tracers.gpu import GpuTracer
 SORTED_BYTES, WORK_BYTES = WORD_BYTES * (PHOTON_WORDS + 1), 256
 
 #: Passes whose photons are traced together at most, and then sorted: enough that the last bounces of the last ones are
-#: little beside all.
-MAPS_TOGETHER = 8
+#: little beside all. The cells of all their maps can be counted in 31 bits.
+MAPS_TOGETHER = 32
+
+#: Photons that are sorted together at most, unless those of a map are more.
+ROW_PHOTONS = 1 << 24
 
 #: Photons at which irradiance is known, and those that it comes from.
 SAMPLES, OTHERS = "samples", "others"
@@ -212,44 +215,52 @@ class PhotonMaps:
 
     def _sorted_there(self, unsorted: list[Unsorted]) -> list[npt.NDArray[np.void]]:
         works, size = [], self._bounds[0].nbytes
-        bounds, most = self._room("bounds", self._bounds.nbytes), max(one.given[1] for one in unsorted)
-        keys, order = self._room("keys", 8 * most), self._room("order", 8 * most)
-        for k, one in enumerate(unsorted):
-            stored, photons = one.given
+        bounds = self._room("bounds", self._bounds.nbytes)
+        for k, (_, (stored, photons), _, _) in enumerate(unsorted):
+            step = WORD_BYTES * stored.shape[1]
             works.append(
-                no_work()._replace(
-                    stored=stored.ctypes.data,
-                    step=WORD_BYTES * stored.shape[1],
-                    photons=photons,
-                    bounds=bounds + k * size,
-                    keys=keys,
-                    order=order,
-                )
+                no_work()._replace(stored=stored.ctypes.data, step=step, photons=photons, bounds=bounds + k * size)
             )
             self._launch(works[k], FIND_BOUNDS, PART * BOUND_WARPS, k)
         self._stream.copy_down(self._bounds.ctypes.data, bounds, size * len(works))
         self._stream.finish(self)
-        maps = [self._map(one, works[k], self._bounds[k], k) for k, one in enumerate(unsorted)]
+        works = [self._with_map(*each) for each in zip(unsorted, works, self._bounds, strict=False)]
+        for row in rows_to_sort(works):
+            self._sort({place: works[place] for place in row})
         self._stream.finish(self)
-        return maps
+        return [
+            map_record(work.grid, (work.columns, work.map_step // WORD_BYTES, work.starts), work.photons, one.scale)
+            for one, work in zip(unsorted, works, strict=True)
+        ]
 
-    def _map(self, one: Unsorted, work: MapWork, bounds: Floats, place: int) -> npt.NDArray[np.void]:
-        """Returns a map, whose photons launched work puts there. bounds: see `MapWork`. place: see `_launch`."""
-        photons = work.photons
+    def _with_map(self, one: Unsorted, work: MapWork, bounds: Floats) -> MapWork:
+        """Returns work with the grid of its map, and room for it. bounds: see `MapWork`."""
         low, high = bounds[:3].min(axis=1), bounds[3:].max(axis=1)
-        grid = grid_over(low, high, one.cell, most_cells(photons))
-        step = (photons + 2 * ELEMENTS - 1) & -ELEMENTS
-        work = work._replace(
+        grid = grid_over(low, high, one.cell, most_cells(work.photons))
+        step = (work.photons + 2 * ELEMENTS - 1) & -ELEMENTS
+        return work._replace(
             columns=self._room((*one.owner, "columns"), SORTED_BYTES * step),
             map_step=WORD_BYTES * step,
             starts=self._room((*one.owner, "starts"), WORD_BYTES * (grid.cells + 1)),
             grid=grid,
         )
-        self._launch(work, FIND_KEYS, photons, place)
-        put_order(work.keys, photons, work.order, self._stream)
-        self._launch(work, MOVE_PHOTONS, photons, place)
-        self._launch(work, FIND_STARTS, grid.cells + 1, place)
-        return map_record(grid, (work.columns, step, work.starts), photons, one.scale)
+
+    def _sort(self, works: Mapping[int, MapWork]) -> None:
+        """Launches what puts the photons of some maps in order, all of them in one row. works: by `place`, see
+        `_launch`."""
+        photons = sum(work.photons for work in works.values())
+        keys, order = self._room("keys", 8 * photons), self._room("order", 8 * photons)
+        placed, before, cells = {}, 0, 0
+        for place, work in works.items():
+            placed[place] = work._replace(
+                keys=keys + 8 * before, order=order + 8 * before, photons_before=before, cells_before=cells
+            )
+            before, cells = before + work.photons, cells + work.grid.cells
+            self._launch(placed[place], FIND_KEYS, work.photons, place)
+        put_order(keys, photons, order, self._stream)
+        for place, work in placed.items():
+            self._launch(work, MOVE_PHOTONS, work.photons, place)
+            self._launch(work, FIND_STARTS, work.grid.cells + 1, place)
 
     def _launch(self, work: MapWork, stage: int, elements: int, place: int) -> None:
         """Starts a step. elements: that it looks at. place: of its map among those that are under way together."""
@@ -267,9 +278,22 @@ class PhotonMaps:
         return self._memory[name].address
 
 
+def rows_to_sort(works: Sequence[MapWork]) -> list[list[int]]:
+    """Returns which maps are sorted in one row each: to begin a sort takes longer than to sort few photons."""
+    rows: list[list[int]] = []
+    photons = 0
+    for place, work in enumerate(works):
+        photons += work.photons
+        if not rows or photons > ROW_PHOTONS:
+            rows.append([])
+            photons = work.photons
+        rows[-1].append(place)
+    return rows
+
+
 def no_work() -> MapWork:
     """Returns a step of what nothing takes."""
-    return MapWork(*9 * (0,), empty_map().grid, 0)
+    return MapWork(*11 * (0,), empty_map().grid, 0)
 
 
 def no_map() -> npt.NDArray[np.void]:

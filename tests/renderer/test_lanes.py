@@ -49,6 +49,9 @@ from tracecore.workers.pool import CallingThread, WorkerPool
 #: Warps that run one after the other here, and photons: more than the warps have room for at once.
 WARPS, PHOTONS = 2, 1200
 
+#: Photons and cells of the maps that are sorted together with one.
+BEFORE, CELLS_BEFORE = 37, 11
+
 #: Width and height of a picture, and its passes: more than the warps have room for at once.
 SIZE, PASSES = (40, 24), 2
 
@@ -143,27 +146,40 @@ def test_lanes_sort_photons_into_the_map_of_the_cpu_bit_for_bit():
 
 
 class MapOnHost:
-    """Sorts photons by lanes that are threads."""
+    """Sorts photons by lanes that are threads, behind those of other maps."""
 
     def __init__(self, stored, photons, grid):
-        self.keys, self.order = np.zeros(photons, np.int64), np.zeros(photons, np.int64)
+        self.keys, self.order = np.zeros(BEFORE + photons, np.int64), np.zeros(BEFORE + photons, np.int64)
         self.columns, self.starts = np.zeros((PHOTON_WORDS + 1, photons), np.uint32), np.zeros(grid.cells + 1, np.int32)
         self.bounds = np.zeros((6, map_kernel.BOUND_WARPS * LANES), np.float32)
         arrays = [self.bounds, self.keys, self.order, self.columns, self.starts]
         bounds, keys, order, columns, starts = (one.ctypes.data for one in arrays)
         place, between = stored.ctypes.data, 4 * stored.shape[1]
         self.work = map_kernel.MapWork(
-            place, between, photons, bounds, keys, order, columns, 4 * photons, starts, grid, 0
+            stored=place,
+            step=between,
+            photons=photons,
+            bounds=bounds,
+            keys=keys + 8 * BEFORE,
+            order=order + 8 * BEFORE,
+            photons_before=BEFORE,
+            cells_before=CELLS_BEFORE,
+            columns=columns,
+            map_step=4 * photons,
+            starts=starts,
+            grid=grid,
+            stage=0,
         )
         self.lanes = lanes_of(launch_of(map_kernel.make_map, self.work))
 
     def do(self, stage):
         """Does a step; photons are put in order by NumPy where CuPy would."""
-        elements = len(self.starts) if stage == map_kernel.FIND_STARTS else len(self.keys)
+        elements = len(self.starts) if stage == map_kernel.FIND_STARTS else self.work.photons
         warps = map_kernel.BOUND_WARPS if stage == map_kernel.FIND_BOUNDS else -(-elements // map_kernel.PART)
         run_warps(self.lanes, self.work._replace(stage=stage), warps)
         if stage in {map_kernel.FIND_KEYS, map_kernel.TAKE_INDICES}:
-            self.order[:] = np.argsort(self.keys, kind="stable")
+            first = BEFORE if stage == map_kernel.FIND_KEYS else 0
+            self.order[BEFORE:] = first + np.argsort(self.keys[BEFORE:], kind="stable")
 
 
 @cache
