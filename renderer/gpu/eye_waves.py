@@ -11,7 +11,6 @@ traces these, and one their shadow rays, with any kernel of `tracecore.kernels`.
 from __future__ import annotations
 
 import time
-from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any, NamedTuple
@@ -40,7 +39,7 @@ from renderer.gpu.eye_kernel import (
 )
 from renderer.gpu.pass_sums import PassAdder, new_sums
 from renderer.gpu.ray_rows import CAPACITY, PAD
-from renderer.gpu.waves import Shader, Traced, Waves, launch_of, seconds_of, with_loops
+from renderer.gpu.waves import Shader, Traced, Waves, launch_of, with_loops
 from renderer.photons.searching import WARP_SEARCH
 from renderer.scene.packed_scene import PackedScene
 from renderer.scene.photon_scene import SHEET
@@ -59,9 +58,6 @@ WARPS = 9
 #: Paths of the passes that are under way together, and passes: enough that the last bounces of the last ones are little
 #: beside all. Where each pass is looked at by itself there are so many groups of them: the next is traced meanwhile.
 PATHS_TOGETHER, MOST_PASSES, GROUPS = 1 << 23, 64, 4
-
-#: Waves that are launched side by side, of a share of the passes each: while one shades, another one traces.
-SIDE_BY_SIDE = 2
 
 #: What each pass has of a wave for itself.
 OF_PASSES = ("sequences", "reaches", "far_reaches", "maps", "radii", "found", "images", "taken")
@@ -136,17 +132,17 @@ class EyeWaves:
             #: Passes that are under way together, at most.
             self.most_passes = max(1, min(PATHS_TOGETHER // len(job.pixels), fitting, MOST_PASSES))
             job = arrays.copied(job._replace(scene=scene))
-            fitting = int(BATCH_SHARE * free) // (SIDE_BY_SIDE * bytes_of_warp(job, slots))
-            warps = max(min(tracer.gpu.multiprocessors * WARPS, fitting), self.most_passes)
+            fitting = int(BATCH_SHARE * free) // bytes_of_warp(job, slots)
+            warps = min(tracer.gpu.multiprocessors * WARPS, fitting)
+            wave = new_wave(arrays, job, (max(warps, self.most_passes), slots), 2 * self.most_passes)
             #: Of two groups of passes, of which one is fetched while the other is under way, where the last one is.
-            self._all, self._first = new_wave(arrays, job, (warps, slots), 2 * self.most_passes), 0
-            of_passes = {name: getattr(self._all, name) for name in OF_PASSES}
-            others = [new_wave(arrays, job, (warps, slots), 0)._replace(**of_passes) for _ in range(1, SIDE_BY_SIDE)]
-            shader = Shader(shader_of(job.task), made_of, SCRATCH_BYTES)
-            asked = Query.CLOSEST if scene.photon_scene.flags & SHEET else Query.ANY
-            self._waves = [Waves(tracer, arrays, shader, one, traced_of(one, asked)) for one in (self._all, *others)]
-            of_sums = self._all.images, self._all.sequences
-            self._adder = PassAdder(tracer, arrays, new_sums(arrays, *of_sums, job.size[0], crop))
+            self._all, self._first = wave, 0
+            traced = [Traced(wave.traced, wave.answers, Query.CLOSEST)]
+            if slots > 0:
+                asked = Query.CLOSEST if scene.photon_scene.flags & SHEET else Query.ANY
+                traced.append(Traced(wave.shadows_traced, wave.shadow_answers, asked))
+            self._waves = Waves(tracer, arrays, Shader(shader_of(job.task), made_of, SCRATCH_BYTES), wave, traced)
+            self._adder = PassAdder(tracer, arrays, new_sums(arrays, wave.images, wave.sequences, job.size[0], crop))
 
     def passes_together(self, *, adds_up: bool) -> int:
         """Returns how many passes to trace together. adds_up: whether they come added up."""
@@ -157,60 +153,32 @@ class EyeWaves:
 
         Raises `DeviceError` where the GPU does not answer, and `KernelError` where a kernel fails.
         """
-        shares = np.array_split(np.arange(len(given)), min(SIDE_BY_SIDE, len(given)))
-        used = self._waves[: len(shares)]
+        waves, passes, traced = self._waves, len(given), 0.0
         with self._tracer.vacant_gpu("cannot shade eye paths"):
             started = time.perf_counter()
             self._first = self.most_passes - self._first
-            for waves, share in zip(used, shares, strict=True):
-                self._begin(waves, [given[k] for k in share], self._first + int(share[0]))
-            traced = seconds_of(run_out(used))
-            sums = [sums_of_passes(waves.fetch("counters"), len(one)) for waves, one in zip(used, shares, strict=True)]
-            found = np.concatenate([waves.fetch("found") for waves in used])
+            under_way = slice(self._first, self._first + passes)
+            waves.use(self._all._replace(**{name: getattr(self._all, name)[under_way] for name in OF_PASSES}))
+            waves.put("sequences", [one.number for one in given])
+            waves.put("reaches", [one.reach for one in given])
+            waves.put("far_reaches", [one.far_reach for one in given])
+            waves.put("maps", np.stack([one.maps for one in given]))
+            waves.put("radii", np.stack([one.radii for one in given]))
+            waves.put("handed", CAPACITY)  # whatever was traced before is overwritten
+            waves.clear("images", "taken", "found", "active", "shadows", "counters")
+            while True:
+                waves.launch()
+                is_over = not waves.fetch("active").any() and not waves.fetch("shadows").any()
+                traced += waves.traced_seconds()
+                if is_over:
+                    break
+            counters = waves.fetch("counters")
+            own = np.arange(len(counters)) % passes
+            sums = np.stack([counters[own == k].sum(axis=0) for k in range(passes)])
+            found = waves.fetch("found").copy()
             seconds = time.perf_counter() - started
-            under_way = slice(self._first, self._first + len(given))
-            images, sequences = self._all.images[under_way], self._all.sequences[under_way]
-            added, fetched = partial(self._adder.sums, images, sequences), fetched_images(used[0].rows(images))
-        return EyePasses(fetched, added, found, np.concatenate(sums), seconds, traced)
-
-    def _begin(self, waves: Waves, given: Sequence[EyePass], first: int) -> None:
-        """Has waves begin with passes. first: where the arrays of all passes have these."""
-        own = slice(first, first + len(given))
-        waves.use(waves.wave._replace(**{name: getattr(self._all, name)[own] for name in OF_PASSES}))
-        waves.put("sequences", [one.number for one in given])
-        waves.put("reaches", [one.reach for one in given])
-        waves.put("far_reaches", [one.far_reach for one in given])
-        waves.put("maps", np.stack([one.maps for one in given]))
-        waves.put("radii", np.stack([one.radii for one in given]))
-        waves.put("handed", CAPACITY)  # whatever was traced before is overwritten
-        waves.clear("images", "taken", "found", "active", "shadows", "counters")
-
-
-def run_out(waves: Sequence[Waves]) -> list[tuple[int, int]]:
-    """Launches waves until all have no path left. Returns when they traced, see `Waves.traced`."""
-    traced, left = [], deque(waves)
-    for one in left:
-        one.launch()
-    while left:
-        one = left.popleft()
-        is_over = not one.fetch("active").any() and not one.fetch("shadows").any()
-        traced += one.traced()
-        if not is_over:
-            one.launch()
-            left.append(one)
-    return traced
-
-
-def traced_of(wave: EyeWave, asked: Query) -> list[Traced]:
-    """Returns what a wave traces. asked: what shadow rays ask."""
-    paths = Traced(wave.traced, wave.answers, Query.CLOSEST)
-    return [paths, Traced(wave.shadows_traced, wave.shadow_answers, asked)] if wave.shadows.size else [paths]
-
-
-def sums_of_passes(counters: Longs, passes: int) -> Longs:
-    """Returns the sums of counters of warps, that were dealt out to passes, for each of these."""
-    own = np.arange(len(counters)) % passes
-    return np.stack([counters[own == k].sum(axis=0) for k in range(passes)])
+            images, added = waves.rows("images"), partial(self._adder.sums, waves.wave.images, waves.wave.sequences)
+        return EyePasses(fetched_images(images), added, found, sums, seconds, traced)
 
 
 def fetched_images(images: Iterator[Doubles]) -> Iterator[Doubles]:

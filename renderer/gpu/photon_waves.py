@@ -28,7 +28,7 @@ from renderer.gpu.photon_kernel import (
     shade_wave,
 )
 from renderer.gpu.ray_rows import CAPACITY, PAD
-from renderer.gpu.waves import AHEAD, Shader, Traced, Waves, seconds_of, with_loops
+from renderer.gpu.waves import AHEAD, Shader, Traced, Waves, with_loops
 from renderer.photons.batch import PhotonTask
 from renderer.photons.photon_map import PHOTON_WORDS, Words
 from renderer.photons.ranges import in_sequence
@@ -243,16 +243,16 @@ class PhotonWaves:
         Returns the photons that the GPU had no room for, (STORE_COLUMNS, n) each, in the order in which they were
         stored, and the seconds in which rays were traced.
         """
-        drained, traced, room = [], list[tuple[int, int]](), self.room - AHEAD * self.rays_at_once
+        drained, traced, room = [], 0.0, self.room - AHEAD * self.rays_at_once
         is_over = False
         while not is_over:
             self._waves.launch()
             is_over = not self._waves.fetch("active").any()
-            traced += self._waves.traced()
+            traced += self._waves.traced_seconds()
             if not is_over and int(self._waves.fetch("filled").max()) > room:
                 drained += [self._drained()] if is_kept else []
                 self._waves.clear("filled")
-        return drained, seconds_of(traced)
+        return drained, traced
 
     def _drained(self) -> Words:
         """Returns the photons on the GPU, (STORE_COLUMNS, n)."""

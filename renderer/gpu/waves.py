@@ -84,10 +84,11 @@ class Waves:
             for launch, rays, query in launches:
                 launch.start(rays, query, self._stream)
 
-    def traced(self) -> list[tuple[int, int]]:
-        """Returns when the last AHEAD waves, which are done, began and ended to trace, nanoseconds by the device's
-        clock. Raises `KernelError` where a kernel complains."""
-        return [launch.report()[:2] for launches in self._launches for launch, _, _ in launches]
+    def traced_seconds(self) -> float:
+        """Returns how long the last AHEAD waves, which are done, traced. Raises `KernelError` where a kernel
+        complains."""
+        reports = [launch.report() for launches in self._launches for launch, _, _ in launches]
+        return 1e-9 * sum(end - start for start, end, _ in reports)
 
     def put(self, name: str, values: Any) -> None:
         """Writes an array of the wave's."""
@@ -107,10 +108,13 @@ class Waves:
         """Returns an array of the wave's, once all that was launched is done. The next call overwrites it."""
         return self._fetched(getattr(self.wave, name), self._pinned(name), self._stream)
 
-    def rows(self, there: Any) -> Iterator[Any]:
-        """Yields the rows of an array on the GPU, which nobody writes before they are all seen. While one is looked at,
-        the next one comes, which overwrites the one before; other waves may be under way."""
-        here = [self._pinned(f"row {k}", there[0]) for k in range(2)]
+    def rows(self, name: str) -> Iterator[Any]:
+        """Returns the rows of an array of the wave's, which nobody writes before they are all seen. While one is looked
+        at, the next one comes, which overwrites the one before; other waves may be under way."""
+        return self._rows(name, getattr(self.wave, name))
+
+    def _rows(self, name: str, there: Any) -> Iterator[Any]:
+        here = [self._pinned(f"{name} {k}", there[0]) for k in range(2)]
 
         def fetched(row: int) -> Any:
             self._device.attach()
@@ -137,13 +141,6 @@ class Waves:
             made = self._device.pinned(array.shape, array.dtype) if array.size else np.empty(array.shape, array.dtype)
             self._host[name, array.shape] = made
         return self._host[name, array.shape]
-
-
-def seconds_of(spans: Sequence[tuple[int, int]]) -> float:
-    """Returns how long any of some spans lasted. spans: when each began and ended, nanoseconds."""
-    starts, ends = np.array(sorted(spans), np.int64).reshape(-1, 2).T
-    reached = np.maximum.accumulate(ends)
-    return 1e-9 * float((reached - np.maximum(starts, np.concatenate([starts[:1], reached[:-1]]))).clip(0).sum())
 
 
 def launch_of(function: Callable[[Any], None], given: Any) -> Call:

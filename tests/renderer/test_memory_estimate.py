@@ -274,7 +274,7 @@ def test_the_estimate_of_a_gpu_covers_waves_that_it_shades(cornell, driver, slot
     settings = RenderSettings(width=64, height=48, threads=2, photons=1000, shading="gpu")
     parts = memory.gpu_bytes(cornell, settings, None, driver).parts
     job = SimpleNamespace(size=(64, 48), lookup=no_photons(), image=np.zeros((1, LAYER_COLUMNS[settings.layers])))
-    warps = eye_waves.SIDE_BY_SIDE * 132 * eye_waves.WARPS  # of an H200
+    warps = 132 * eye_waves.WARPS  # of an H200
     wave = eye_waves.new_wave(np, job, (warps, slots), 2 * eye_waves.MOST_PASSES)  # type: ignore[arg-type]
     taken = sum(getattr(wave, name).nbytes for name in wave._fields if name != "job")
     assert 0.7 * parts["waves and images"] < taken <= parts["waves and images"]
