@@ -37,7 +37,7 @@ from renderer.gpu.eye_kernel import (
     shade_eye_wave,
     shade_occlusion_wave,
 )
-from renderer.gpu.pass_sums import PassAdder, new_sums
+from renderer.gpu.pass_sums import PassAdder, add_passes, new_sums
 from renderer.gpu.ray_rows import CAPACITY, PAD
 from renderer.gpu.waves import Shader, Traced, Waves, launch_of, with_loops
 from renderer.photons.searching import WARP_SEARCH
@@ -45,10 +45,10 @@ from renderer.scene.packed_scene import PackedScene
 from renderer.scene.photon_scene import SHEET
 from renderer.shading.scattering import LIGHT, SCATTER, SHOW
 from shaders.float32 import Doubles, Longs
-from tracecore.compilation.lanes import Parts
+from tracecore.compilation.lanes import NO_PARTS, Parts
 from tracecore.cuda import warp_kernel
 from tracecore.cuda.device import cuda_errors
-from tracecore.cuda.device_arrays import DeviceArrays, as_on_device
+from tracecore.cuda.device_arrays import DeviceArrays, as_on_device, laid_out
 from tracecore.rays import HIT_FLOATS, RAY_FLOATS, Query
 from tracecore.tracers.gpu import GpuTracer
 
@@ -188,7 +188,7 @@ def fetched_images(images: Iterator[Doubles]) -> Iterator[Doubles]:
 
 
 def begin_to_compile(tracer: GpuTracer, job: EyeJob, slots: int) -> None:
-    """Has the kernel compiled that a job needs: whoever has `EyeWaves` made of it later waits less.
+    """Has the kernels compiled that a job needs: whoever has `EyeWaves` made of it later waits less.
 
     slots: shadow rays of a vertex.
 
@@ -196,8 +196,11 @@ def begin_to_compile(tracer: GpuTracer, job: EyeJob, slots: int) -> None:
     """
     scene, made_of = numbered(job)
     wave = new_wave(np, as_on_device(job._replace(scene=scene)), (1, slots), 1)
+    of_sums = new_sums(np, wave.images, wave.sequences, 1, (0, 0, 1, 1))
     with tracer.vacant_gpu("cannot compile for it"):
         warp_kernel.begin_to_compile(tracer.gpu, launch_of(shader_of(job.task), wave), made_of)
+        warp_kernel.begin_to_compile(tracer.gpu, launch_of(add_passes, of_sums), NO_PARTS)
+    laid_out(wave), laid_out(of_sums)
 
 
 def numbered(job: EyeJob) -> tuple[PackedScene, Parts]:

@@ -4,14 +4,17 @@ import os
 
 import pytest
 
-from tracecore.compilation.side_by_side import helpers, side_by_side
+from tracecore.compilation.side_by_side import Helpers, Job
 
 PROCESS = "__import__('os').getpid()"
 
 
-def by_eval(jobs, processes, following=lambda answer: ()):
-    """Returns what jobs are, which are expressions."""
-    return side_by_side(eval, jobs, following, processes)
+def by_eval(expressions, count, following=lambda answer: ()):
+    """Returns what expressions are."""
+    with Helpers(count) as helpers:
+        jobs = [Job(eval, (one,)) for one in expressions]
+        done = helpers.done(jobs, lambda answer: [Job(eval, (one,)) for one in following(answer)])
+    return {job.arguments[0]: answer for job, answer in done.items()}
 
 
 def test_jobs_are_done_by_other_processes_where_there_are_to_be_several():
@@ -19,12 +22,17 @@ def test_jobs_are_done_by_other_processes_where_there_are_to_be_several():
     assert by_eval([PROCESS], 2)[PROCESS] not in {os.getpid(), None}
 
 
-@pytest.mark.parametrize("processes", [1, 3])
-def test_what_follows_from_answers_is_done_once(processes):
-    found = by_eval(
-        ["'2 + 3'", "'6'", "'2 + 3'"], processes, lambda answer: [answer] if isinstance(answer, str) else []
-    )
+@pytest.mark.parametrize("count", [1, 3])
+def test_what_follows_from_answers_is_done_once(count):
+    found = by_eval(["'2 + 3'", "'6'", "'2 + 3'"], count, lambda answer: [answer] if isinstance(answer, str) else [])
     assert found == {"'2 + 3'": "2 + 3", "2 + 3": 5, "'6'": "6", "6": 6}
+
+
+def test_processes_go_on_after_some_jobs():
+    with Helpers(2) as helpers:
+        assert list(helpers.done([Job(eval, ("2",))]).values()) == [2]
+        assert list(helpers.done([Job(eval, ("3",))]).values()) == [3]
+        assert helpers.done([]) == {}
 
 
 def test_what_a_process_cannot_do_fails_here():
@@ -33,9 +41,7 @@ def test_what_a_process_cannot_do_fails_here():
 
 
 def test_what_is_printed_is_no_answer():
-    with helpers(eval, 1) as (jobs, answers):
-        jobs.put(("print('words') or 4", None))
-        assert answers.get(timeout=60) == ("print('words') or 4", 4)
+    assert by_eval([f"print('words') or {PROCESS}"], 2) != by_eval([f"print('words') or {PROCESS}"], 1)
 
 
 def test_the_jobs_of_a_process_that_dies_are_done_here():

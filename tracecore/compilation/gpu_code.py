@@ -10,7 +10,7 @@ GPUs of NVIDIA and AMD, so that neither a compiler of CUDA nor another front end
 
 import functools
 import re
-from functools import partial
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import llvmlite.binding as llvm
@@ -21,7 +21,7 @@ from tracecore.collector import collector_paused
 from tracecore.compilation.lanes import I32, I64, Parts, compiling_for_warp, instruction
 from tracecore.compilation.merging import part
 from tracecore.compilation.numba_inside import global_compiler_lock
-from tracecore.compilation.side_by_side import side_by_side
+from tracecore.compilation.side_by_side import Helpers, Job
 from tracecore.compilation.unit_calls import Call, called_by_name
 from tracecore.compilation.vector import emitting
 
@@ -124,19 +124,23 @@ class WarpCode(NamedTuple):
     name: str
 
 
-def warp_code(entry: Call, made_of: Parts, processes: int = 1) -> WarpCode:
+def warp_code(entry: Call, made_of: Parts, helpers: Helpers | None = None) -> WarpCode:
     """Returns the code of a function that takes one thing, `Borrowed`, and returns nothing.
 
     made_of: loops and needs.
-    processes: compile pieces side by side, where there are several.
+    helpers: compile pieces side by side, where there are some.
     """
-    first = [entry, *(call for _, call in made_of.loops)]
-    pieces = side_by_side(partial(piece_of, made_of), first, lambda piece: piece.calls, processes)
-    others = sorted(pieces.keys() - {entry}, key=lambda call: call.cell)
-    return WarpCode(tuple(pieces[call].bitcode for call in (entry, *others)), entry.cell)
+
+    def jobs(calls: Iterable[Call]) -> list[Job]:
+        return [Job(piece_of, (call, made_of)) for call in calls]
+
+    first = jobs([entry, *(call for _, call in made_of.loops)])
+    found = (helpers or Helpers(1)).done(first, lambda piece: jobs(piece.calls))
+    others = sorted(found.keys() - first[:1], key=lambda job: str(job.arguments[0].cell))
+    return WarpCode(tuple(found[job].bitcode for job in (first[0], *others)), entry.cell)
 
 
-def piece_of(made_of: Parts, call: Call) -> Piece:
+def piece_of(call: Call, made_of: Parts) -> Piece:
     """Returns the piece that a call is of."""
     function, kinds = call.unit, call.arguments
     with global_compiler_lock, collector_paused(), compiling_for_warp(made_of):

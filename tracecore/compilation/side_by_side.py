@@ -5,82 +5,95 @@
 
 import subprocess
 import sys
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterable
+from contextlib import suppress
 from pickle import dump, load, loads
 from queue import SimpleQueue
 from threading import Thread
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, Self
 
 from tracecore.compilation.numba_inside import dumps
-
-Job = TypeVar("Job", bound=Hashable)
-Answer = TypeVar("Answer")
 
 #: What a process does that helps.
 HELP = "from tracecore.compilation.side_by_side import help_out; help_out()"
 
 
-def side_by_side(
-    work: Callable[[Job], Answer], first: Sequence[Job], following: Callable[[Answer], Iterable[Job]], processes: int
-) -> dict[Job, Answer]:
-    """Returns what a function makes of jobs, each done once. What a process cannot do this one does, and raises what is
-    wrong with it.
+class Job(NamedTuple):
+    """Is a call of a function, which can be pickled and compared as its arguments can."""
 
-    work: the function, which can be pickled as jobs can.
-    first: jobs that are known.
-    following: returns the jobs that an answer asks for.
-    processes: how many work side by side; this one alone where there is one.
+    function: Callable[..., Any]
+    arguments: tuple[Any, ...]
+
+    def __call__(self) -> Any:
+        """Returns the answer."""
+        return self.function(*self.arguments)
+
+
+class Helpers:
+    """Are processes that work until the end of a block.
+
+    count: of them; where there is no more than one, this process does everything itself.
     """
-    found: dict[Job, Answer] = {}
-    with helpers(work, processes if processes > 1 else 0) as (jobs, answers):
-        asked: dict[Job, None] = {}
 
-        def ask(wanted: Iterable[Job]) -> None:
-            for job in wanted:
-                if job not in asked:
-                    asked[job] = None
-                    (jobs if processes > 1 else answers).put((job, None))
+    def __init__(self, count: int) -> None:
+        self._count = count if count > 1 else 0
+        self._jobs: SimpleQueue[Job | None] = SimpleQueue()
+        self._answers: SimpleQueue[tuple[Job, Any]] = SimpleQueue()
+        self._processes: list[Any] = []
 
-        ask(first)
-        while len(found) < len(asked):
-            job, answer = answers.get()
-            found[job] = work(job) if answer is None else answer
-            ask(following(found[job]))
-    return found
+    def __enter__(self) -> Self:
+        from tracecore.child_process import start_python
 
+        streams: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
+        for _ in range(self._count):
+            self._processes.append(start_python(["-c", HELP], **streams))
+            Thread(target=self._serve, args=self._processes[-1:], name="compiling", daemon=True).start()
+        return self
 
-@contextmanager
-def helpers(work: Callable[[Any], Any], count: int) -> Iterator[tuple[SimpleQueue[Any], SimpleQueue[Any]]]:
-    """Starts processes that work until the block ends. Yields where jobs are put, and where answers are got: pairs of
-    a job and what was made of it, None where nothing was."""
-    from tracecore.child_process import start_python
-
-    jobs: SimpleQueue[Any] = SimpleQueue()
-    answers: SimpleQueue[Any] = SimpleQueue()
-    streams: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
-    started = [start_python(["-c", HELP], **streams) for _ in range(count)]
-    try:
-        for process in started:
-            Thread(target=_serve, args=(process, work, jobs, answers), name="compiling", daemon=True).start()
-        yield jobs, answers
-    finally:
-        for process in started:
-            jobs.put(None)
+    def __exit__(self, *_: object) -> None:
+        for process in self._processes:
+            self._jobs.put(None)
             process.kill()
             process.wait()
 
+    def done(
+        self, first: Iterable[Job], following: Callable[[Any], Iterable[Job]] = lambda answer: ()
+    ) -> dict[Job, Any]:
+        """Returns the answers to jobs, each of which is done once. What a process cannot do this one does, and raises
+        what is wrong with it.
 
-def _serve(process: Any, work: Callable[[Any], Any], jobs: SimpleQueue[Any], answers: SimpleQueue[Any]) -> None:
-    """Hands jobs to a process, and on what it answers."""
-    with process:
-        while (asked := jobs.get()) is not None:
-            job, answer = asked
-            with suppress(OSError, EOFError):  # the process is no more
-                dump(dumps((work, job)), process.stdin)
-                process.stdin.flush()
-                answer = load(process.stdout)
-            answers.put((job, answer))
+        following: returns the jobs that an answer asks for.
+        """
+        found: dict[Job, Any] = {}
+        asked: set[Job] = set()
+        wanted = first
+        while True:
+            for job in wanted:
+                if job not in asked:
+                    asked.add(job)
+                    self._ask(job)
+            if len(found) == len(asked):
+                return found
+            job, answer = self._answers.get()
+            found[job] = job() if answer is None else answer
+            wanted = following(found[job])
+
+    def _ask(self, job: Job) -> None:
+        if self._processes:
+            self._jobs.put(job)
+        else:
+            self._answers.put((job, None))
+
+    def _serve(self, process: Any) -> None:
+        """Hands jobs to a process, and on what it answers: None where it does not."""
+        with process:
+            while (job := self._jobs.get()) is not None:
+                answer = None
+                with suppress(OSError, EOFError):  # the process is no more
+                    dump(dumps(job), process.stdin)
+                    process.stdin.flush()
+                    answer = load(process.stdout)
+                self._answers.put((job, answer))
 
 
 def help_out() -> None:
@@ -89,10 +102,8 @@ def help_out() -> None:
     sys.stdout = sys.stderr  # what is printed is no answer
     with suppress(EOFError):
         while True:
-            answer = None
-            asked = load(given)
+            asked, answer = load(given), None
             with suppress(Exception):
-                work, job = loads(asked)
-                answer = work(job)
+                answer = loads(asked)()
             dump(answer, answers)
             answers.flush()

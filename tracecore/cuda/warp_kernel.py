@@ -85,13 +85,16 @@ def begin_to_compile(device: CudaDevice, call: Call, made_of: Parts) -> Future[b
 def _machine_code(device: CudaDevice, call: Call, made_of: Parts, name: str) -> bytes:
     from tracecore.compilation.gpu_code import ptx_of, warp_code
     from tracecore.compilation.private_folder import cache_folder
+    from tracecore.compilation.side_by_side import Helpers, Job
 
     folder = cache_folder(call.module.partition(".")[0])
     with suppress(OSError):
         return folder.read_checked(name)
-    with making(call.name):
-        code = warp_code(call, made_of, int(number(PROCESSES, min(usable_cores() // 3, MOST_PROCESSES))))
-        cubin = device.driver.assemble(ptx_of(code, call.name, device.architecture, LANES, REGISTERS))
+    processes = int(number(PROCESSES, min(usable_cores() // 3, MOST_PROCESSES)))
+    with making(call.name), Helpers(processes if made_of.loops else 1) as helpers:
+        code = warp_code(call, made_of, helpers)
+        (ptx,) = helpers.done([Job(ptx_of, (code, call.name, device.architecture, LANES, REGISTERS))]).values()
+        cubin = device.driver.assemble(ptx)
     with suppress(OSError):  # a full disk keeps nothing
         folder.write_checked(name, cubin)
     return cubin
