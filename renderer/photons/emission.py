@@ -245,7 +245,7 @@ def depart_with_flux(i: int, photon: Emission, data: PhotonLaunch) -> None:
     put3(data.paths + PATH_FLUX * data.step, data.step, i, photon.flux)
 
 
-@compiled
+@unit(types.none)
 def leave_by_kind(scene: PhotonScene, fresh: int, data: PhotonLaunch) -> None:
     """Let the photons of a chunk leave lights of which some are neither point nor area."""
     each(take_kind, whole(fresh), (data, address(scene.kinds)))
@@ -341,7 +341,7 @@ def bits_of(photon: np.uint32, shift: Bits4) -> Bits4:
     )
 
 
-@compiled
+@unit(types.int64)
 def leave_projected(scene: PhotonScene, count: int, data: PhotonLaunch, guides: Guides) -> int:
     """Send a chunk's photons where they matter: origin, direction and flux become those of `project`. Returns how many
     of them were aimed. guides: of lanes."""

@@ -27,7 +27,7 @@ from renderer.run.memory import check_fits
 from renderer.run.picture.make_picture import make_picture, picture_by_pass
 from renderer.run.picture.picture_files import written_files
 from renderer.run.plan import Plan, layers_for
-from renderer.scene.render_context import RenderContext, context_of, viewing_of
+from renderer.scene.render_context import RenderContext, context_of, gpu_found_meanwhile, viewing_of
 from renderer.settings.picture import DEFAULT_DRIVER, DRIVER_SETTINGS, Settings
 from scenes import loading
 from scenes.document import Scene
@@ -170,13 +170,14 @@ def plan_picture(scene: AnyScene, settings: Settings, *, is_sequence: bool = Fal
     check_files(settings, is_sequence=is_sequence)
     start = time.perf_counter()
     if isinstance(scene, str | Path):
-        scene = loading.load(
-            scene,
-            viewing_of(settings),
-            settings.define,
-            allow_outside=settings.allow_outside,
-            strict=settings.strict,
-        )
+        with gpu_found_meanwhile(settings.device):
+            scene = loading.load(
+                scene,
+                viewing_of(settings),
+                settings.define,
+                allow_outside=settings.allow_outside,
+                strict=settings.strict,
+            )
     elif isinstance(scene, Mapping):
         from scenes.tables import from_tables
 

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
+from threading import Thread
 from typing import Self
 
 import numpy as np
@@ -377,12 +378,36 @@ def chosen_kernel(choice: TracerChoice) -> KernelChoice:
         return KernelChoice(choice.kernel, "named")
     if name == "emulator":
         return KernelChoice(DEFAULT_KERNEL, f"{AUTO}: the default, as the emulator's rates tell of no GPU")
-    if name in ("auto", "gpu"):
-        from tracecore.cuda.device import gpu_unavailable_reason
-
-        if (gpu_unavailable_reason() if index is None else gpu_unavailable_reason(index)) is None:
-            return kernel_of_gpu(index, choice.ray_class, choice.way)
+    if has_gpu(choice.device):
+        return kernel_of_gpu(index, choice.ray_class, choice.way)
     return ONLY_ONE
+
+
+def has_gpu(device: str) -> bool:
+    """Returns whether a device is a GPU that can be used, or may be one. Raises `DeviceError` as `chosen_kernel`."""
+    name, index = device_and_index(device)
+    if name not in ("auto", "gpu"):
+        return False
+    from tracecore.cuda.device import gpu_unavailable_reason
+
+    return (gpu_unavailable_reason() if index is None else gpu_unavailable_reason(index)) is None
+
+
+@contextmanager
+def gpu_found_meanwhile(device: str) -> Iterator[None]:
+    """Looks whether there is a GPU for a device, which takes half a second where there is one, while the block does
+    something else."""
+
+    def look() -> None:
+        with suppress(DeviceError):  # told where the device is chosen
+            has_gpu(device)
+
+    thread = Thread(target=look, name="gpu", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        thread.join()
 
 
 def kernel_of_gpu(index: int | None, ray_class: RayClass | None, way: RayWay = RayWay.RING) -> KernelChoice:
