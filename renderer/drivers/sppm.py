@@ -53,6 +53,9 @@ class StochasticDriver(PhotonDriver):
     is_sequential = True
     is_concurrent = True  # a pass waits itself for what the one before it leaves
 
+    #: What pixels know: nothing before the pilot has looked about.
+    discs = Discs(0, np.empty(0), np.empty(0))
+
     def __init__(self, snapshot: Snapshot, tracer: Tracer, settings: RenderSettings) -> None:
         super().__init__(snapshot, tracer, settings)
         self.discs = self._first_discs()

@@ -1,12 +1,14 @@
 """Eye paths that a GPU traces and shades in waves: pictures that threads of the CPU make, and where it cannot be."""
 
 from dataclasses import replace
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
 
 import renderer
+import tracecore
+from renderer.drivers import find_driver, photon
 from renderer.drivers.driver import RenderSettings, Work, within_crop
 from renderer.drivers.eye import EyeDriver
 from renderer.drivers.pass_site import PassSite
@@ -16,10 +18,12 @@ from renderer.errors import UsageError
 from renderer.film.film import Film
 from renderer.film.layers import LAYER_END
 from renderer.gpu import eye_waves, waves
+from renderer.gpu.waves import launch_of
 from renderer.scene.packed_scene import pack_scene
 from scenes import from_tables, load
 from tracecore.cuda import warp_kernel
 from tracecore.cuda.device import gpu_unavailable_reason
+from tracecore.cuda.device_arrays import as_on_device
 from tracecore.errors import KernelError
 
 
@@ -115,6 +119,28 @@ def test_maps_that_the_gpu_sorts_bring_the_light_of_those_of_the_cpu(gpu, scene,
     assert {key: by_waves.statistics[key] for key in counted} == {key: by_loops.statistics[key] for key in counted}
     assert by_waves.statistics["shading"] == "gpu"
     assert by_loops.statistics["photons.stored"] > 0
+
+
+@pytest.mark.parametrize("driver", ["photon", "sppm", "gather"])
+def test_the_code_that_passes_need_is_compiled_while_a_pilot_looks_about(driver, monkeypatch):
+    begun: list[Any] = []
+    monkeypatch.setattr(EyeDriver, "why_on_cpu", None)
+    monkeypatch.setattr(photon, "look_about", lambda *_: None)
+    monkeypatch.setattr(eye_waves, "begin_to_compile", lambda tracer, job, slots: begun.append(job))
+    snapshot = load("cornell").snapshot(0.0)
+    settings = RenderSettings(width=8, height=6, threads=1, shading="gpu")
+    with tracecore.open_tracer(snapshot.positions, device="cpu", threads=1) as tracer:
+        made = find_driver(driver)(snapshot, tracer, settings)
+        needed = made.by_workers(made._job_of_waves)
+        made.close()
+    (early,) = begun
+    assert kernel_of(early) == kernel_of(needed)
+
+
+def kernel_of(job):
+    scene, made_of = eye_waves.numbered(job)
+    wave = eye_waves.new_wave(np, as_on_device(job._replace(scene=scene)), (1, 1), 1)
+    return launch_of(eye_waves.shader_of(job.task), wave), made_of
 
 
 def test_only_the_tracer_of_a_gpu_has_one_to_shade_on():
