@@ -96,6 +96,14 @@ class PhotonMapDriver(EyeDriver):
             return next((why for one in requests if (why := why_not(one.scene, self.tracer)) is not None), None)
         return reason
 
+    def begin_to_compile(self) -> None:
+        """Has code for a GPU compiled, as `EyeDriver` says: first what a pilot calls."""
+        if self.why_on_cpu is None:
+            from renderer.gpu.photon_waves import begin_to_compile
+
+            begin_to_compile(self.tracer, *next(iter(self.photon_requests(0).values())))  # type: ignore[arg-type]
+        super().begin_to_compile()
+
     def task_of_waves(self) -> tuple[EyeTask, PhotonLookup]:
         """Returns what passes on a GPU have in common, as `EyeDriver` says."""
         task, lookup = super().task_of_waves()

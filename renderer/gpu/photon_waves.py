@@ -28,7 +28,7 @@ from renderer.gpu.photon_kernel import (
     shade_wave,
 )
 from renderer.gpu.ray_rows import CAPACITY, PAD
-from renderer.gpu.waves import AHEAD, Shader, Traced, Waves, with_loops
+from renderer.gpu.waves import AHEAD, Shader, Traced, Waves, launch_of, with_loops
 from renderer.photons.batch import PhotonTask
 from renderer.photons.photon_map import PHOTON_WORDS, Words
 from renderer.photons.ranges import in_sequence
@@ -39,7 +39,8 @@ from renderer.scene.projection import GUIDE_COLUMNS
 from renderer.shading.scattering import PHOTONS
 from shaders.float32 import Longs
 from tracecore.compilation.lanes import LANES
-from tracecore.cuda.device_arrays import DeviceArrays, columns_of, ordered_rows, rows_of
+from tracecore.cuda import warp_kernel
+from tracecore.cuda.device_arrays import DeviceArrays, as_on_device, columns_of, ordered_rows, rows_of
 from tracecore.errors import KernelError
 from tracecore.rays import HIT_FLOATS, RAY_FLOATS, Floats, Query
 from tracecore.tracers.gpu import GpuTracer
@@ -101,6 +102,17 @@ def why_not(scene: PackedScene, tracer: Any) -> str | None:
 def photon_units() -> dict[int, tuple[Any, tuple[Any, ...]]]:
     """Returns the loops of BSDFs that photons need, as `with_loops` takes them."""
     return {PHOTONS: (scatter_photons, (numba.from_dtype(WARP_HITS), types.int64, landing_type()))}
+
+
+def begin_to_compile(tracer: GpuTracer, scene: PackedScene, task: PhotonTask) -> None:
+    """Has the kernel compiled that photons need: whoever has `PhotonWaves` made of them later waits less.
+
+    Raises `DeviceError` where the GPU does not answer.
+    """
+    numbered, made_of = with_loops(scene, photon_units())
+    wave = new_wave(np, as_on_device(numbered), task, (1, 1), 1)
+    with tracer.vacant_gpu("cannot compile for it"):
+        warp_kernel.begin_to_compile(tracer.gpu, launch_of(shade_wave, wave), made_of)
 
 
 def new_wave(

@@ -17,7 +17,8 @@ from renderer.drivers.whitted import WhittedDriver
 from renderer.errors import UsageError
 from renderer.film.film import Film
 from renderer.film.layers import LAYER_END
-from renderer.gpu import eye_waves, waves
+from renderer.gpu import eye_waves, photon_waves, waves
+from renderer.gpu.photon_kernel import shade_wave
 from renderer.gpu.waves import launch_of
 from renderer.scene.packed_scene import pack_scene
 from scenes import from_tables, load
@@ -126,15 +127,24 @@ def test_the_code_that_passes_need_is_compiled_while_a_pilot_looks_about(driver,
     begun: list[Any] = []
     monkeypatch.setattr(EyeDriver, "why_on_cpu", None)
     monkeypatch.setattr(photon, "look_about", lambda *_: None)
+    monkeypatch.setattr(photon_waves, "begin_to_compile", lambda tracer, scene, task: begun.append((scene, task)))
     monkeypatch.setattr(eye_waves, "begin_to_compile", lambda tracer, job, slots: begun.append(job))
     snapshot = load("cornell").snapshot(0.0)
     settings = RenderSettings(width=8, height=6, threads=1, shading="gpu")
     with tracecore.open_tracer(snapshot.positions, device="cpu", threads=1) as tracer:
         made = find_driver(driver)(snapshot, tracer, settings)
         needed = made.by_workers(made._job_of_waves)
+        (scene, task), *_ = made.photon_requests(0).values()
         made.close()
-    (early,) = begun
+    early_photons, early = begun
     assert kernel_of(early) == kernel_of(needed)
+    assert photon_kernel_of(*early_photons) == photon_kernel_of(scene, task)
+
+
+def photon_kernel_of(scene, task):
+    numbered, made_of = waves.with_loops(scene, photon_waves.photon_units())
+    wave = photon_waves.new_wave(np, as_on_device(numbered), task, (1, 1), 1)
+    return launch_of(shade_wave, wave), made_of
 
 
 def kernel_of(job):

@@ -8,7 +8,7 @@ import pytest
 import tracecore
 from renderer.drivers.driver import RenderSettings
 from renderer.drivers.pass_photons import photon_task
-from renderer.gpu import photon_waves
+from renderer.gpu import photon_maps, photon_waves
 from renderer.gpu.photon_waves import PhotonWaves, why_not
 from renderer.photons.store import PHOTON_RAYS
 from renderer.photons.tracing import trace_photons
@@ -63,3 +63,9 @@ def test_only_the_tracer_of_a_gpu_has_one_to_shade_on():
     snapshot = load("cornell").snapshot(0.0)
     with tracecore.open_tracer(snapshot.positions, device="cpu", threads=1) as tracer:
         assert why_not(pack_scene(snapshot), tracer) == "only the tracer of a GPU has one to shade on (--device gpu)"
+
+
+def test_maps_of_few_photons_are_sorted_in_one_row(monkeypatch):
+    monkeypatch.setattr(photon_maps, "ROW_PHOTONS", 10)
+    works = [photon_maps.no_work()._replace(photons=photons) for photons in (5, 5, 20, 1, 2)]
+    assert photon_maps.rows_to_sort(works) == [[0, 1], [2], [3, 4]]
