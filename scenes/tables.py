@@ -1,4 +1,4 @@
-"""Makes a scene of Python's dictionaries, lists and arrays, with the tables and keys of a scene file."""
+"""Makes a scene of dictionaries, lists and arrays, with the tables and keys of a scene file, or of Mitsuba's."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -29,7 +29,8 @@ def from_tables(
 
     tables: by their names, as in a scene file: "materials" and "cameras" are dictionaries by name, "object" and "light"
         lists. Tuples and arrays may stand for lists. An object may have "mesh" in place of "shape" or "file": what has
-        vertices (n, 3) and faces (m, 3), such as a `trimesh.Trimesh`; its texture coordinates are taken too.
+        vertices (n, 3) and faces (m, 3), such as a `trimesh.Trimesh`; its texture coordinates are taken too. Or a
+        dictionary of Mitsuba's, with "type": "scene" (`scenes.mitsuba.of_dictionary`).
     folder: where files are that the tables name.
     allow_outside, strict: as `scenes.load` takes them.
 
@@ -37,8 +38,16 @@ def from_tables(
     """
     path = Path(folder, NAME)
     with scene_opened(path, allow_outside=allow_outside) as files:
-        scene = told(scene_of_tables(as_in_a_file(tables), Place(path)), strict=strict)
+        scene = told(_scene(tables, path), strict=strict)
     return replace(scene, files=tuple(dict.fromkeys(files)))
+
+
+def _scene(tables: Mapping[str, Any], path: Path) -> Scene:
+    if tables.get("type") == "scene":
+        from scenes.mitsuba import of_dictionary
+
+        return of_dictionary(tables, path.parent)
+    return scene_of_tables(as_in_a_file(tables), Place(path))
 
 
 def as_in_a_file(value: Any) -> Any:

@@ -28,12 +28,12 @@ NEEDED = frozenset(("bsdf", "default", "emitter", "include", "path", "ref", "sce
 
 @dataclass(eq=False, slots=True)
 class XmlElement:
-    """Holds an element of a file and where it begins."""
+    """Holds an element of a file and where it begins. line: None where there is no file."""
 
     tag: str
     attributes: dict[str, str]
     path: Path
-    line: int
+    line: int | None
     children: list["XmlElement"] = field(default_factory=list)
 
     def error(self, message: str) -> SceneFileError:

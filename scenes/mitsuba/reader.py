@@ -1,10 +1,9 @@
 """This module makes a document of the elements of a scene: shapes in their places, cameras and lights."""
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
 
 import numpy as np
 
@@ -23,7 +22,7 @@ from scenes.mitsuba.emitters import EMITTERS
 from scenes.mitsuba.emitters import LEFT_OUT as LEFT_OUT_LIGHTS
 from scenes.mitsuba.lens import fov_axis, lens, vertical_fov
 from scenes.mitsuba.properties import Properties
-from scenes.mitsuba.reading import Reading, begin
+from scenes.mitsuba.reading import Reading
 from scenes.mitsuba.shapes import MitsubaShapes
 from scenes.mitsuba.surface import MitsubaSurface, with_map
 from scenes.mitsuba.surfaces import MitsubaSurfaces
@@ -307,11 +306,10 @@ class MitsubaReader:
         return int(width), int(height)
 
 
-def read_document(path: Path, parameters: Mapping[str, str]) -> Document:
-    """Reads everything that a file says. parameters: values of `$name`. Raises SceneFileError with the file and line of
-    all that is wrong."""
-    document = MitsubaReader(begin(path, parameters)).read()
-    document.show_linearly(path)
+def read_document(reading: Reading) -> Document:
+    """Reads everything that is to be read. Raises SceneFileError with the file and line of all that is wrong."""
+    document = MitsubaReader(reading).read()
+    document.show_linearly(reading.files.scene)
     return document
 
 

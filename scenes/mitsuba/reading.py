@@ -70,7 +70,11 @@ def begin(path: Path, parameters: Mapping[str, str]) -> Reading:
     files = MitsubaFiles(path)
     loader = Loader(files, {})
     scene = loader.scene(parameters)
-    reading = Reading(scene, files, loader.problems, notes=loader.notes)
+    return begun(Reading(scene, files, loader.problems, notes=loader.notes))
+
+
+def begun(reading: Reading) -> Reading:
+    """Returns a reading, once it knows its elements by their ids."""
     collect_ids(reading)
     return reading
 
