@@ -225,8 +225,11 @@ class PhotonMaps:
         self._stream.copy_down(self._bounds.ctypes.data, bounds, size * len(works))
         self._stream.finish(self)
         works = [self._with_map(*each) for each in zip(unsorted, works, self._bounds, strict=False)]
-        for row in rows_to_sort(works):
-            self._sort({place: works[place] for place in row})
+        rows = rows_to_sort(works)
+        most = max(sum(works[place].photons for place in row) for row in rows)
+        keys, order = self._room("keys", 8 * most), self._room("order", 8 * most)  # those of a row are still in use
+        for row in rows:
+            self._sort({place: works[place]._replace(keys=keys, order=order) for place in row})
         self._stream.finish(self)
         return [
             map_record(work.grid, (work.columns, work.map_step // WORD_BYTES, work.starts), work.photons, one.scale)
@@ -247,17 +250,15 @@ class PhotonMaps:
 
     def _sort(self, works: Mapping[int, MapWork]) -> None:
         """Launches what puts the photons of some maps in order, all of them in one row. works: by `place`, see
-        `_launch`."""
-        photons = sum(work.photons for work in works.values())
-        keys, order = self._room("keys", 8 * photons), self._room("order", 8 * photons)
+        `_launch`; their keys and order are those of the row."""
         placed, before, cells = {}, 0, 0
         for place, work in works.items():
-            placed[place] = work._replace(
-                keys=keys + 8 * before, order=order + 8 * before, photons_before=before, cells_before=cells
-            )
+            keys, order = work.keys + 8 * before, work.order + 8 * before
+            placed[place] = work._replace(keys=keys, order=order, photons_before=before, cells_before=cells)
             before, cells = before + work.photons, cells + work.grid.cells
             self._launch(placed[place], FIND_KEYS, work.photons, place)
-        put_order(keys, photons, order, self._stream)
+        row = next(iter(works.values()))
+        put_order(row.keys, before, row.order, self._stream)
         for place, work in placed.items():
             self._launch(work, MOVE_PHOTONS, work.photons, place)
             self._launch(work, FIND_STARTS, work.grid.cells + 1, place)
