@@ -131,7 +131,9 @@ def _share_out_small(subtrees: Any, share: Any, top: Any, costs: Any, piece: Pie
     for at in range(piece[0], piece[1]):
         if top[at, 1] == 0:
             _find_costs(subtrees, share, top[at, 0], here, stack)
-            costs.least[at], costs.useful[at] = here.least[0], here.useful[0]
+            costs.useful[at] = here.useful[0]
+            for node_children in range(width + 1):  # one by one: Numba compiles for seconds to set a row
+                costs.least[at, node_children] = here.least[0, node_children]
 
 
 @compiled
