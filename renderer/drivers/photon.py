@@ -33,7 +33,8 @@ class PhotonDriver(PhotonMapDriver):
     def __init__(self, snapshot: Snapshot, tracer: Tracer, settings: RenderSettings) -> None:
         super().__init__(snapshot, tracer, settings)
         if self.has_pilot and settings.projection and self.scene.lights.power > 0.0:
-            self.begin_to_compile()
+            if settings.shading != "cpu":
+                self.begin_to_compile()
             self.by_workers(lambda team: look_about(self, settings, team))
 
     @in_waves_too

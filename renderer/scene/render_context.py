@@ -378,16 +378,13 @@ def chosen_kernel(choice: TracerChoice) -> KernelChoice:
         return KernelChoice(choice.kernel, "named")
     if name == "emulator":
         return KernelChoice(DEFAULT_KERNEL, f"{AUTO}: the default, as the emulator's rates tell of no GPU")
-    if has_gpu(choice.device):
+    if name in ("auto", "gpu") and has_gpu(index):
         return kernel_of_gpu(index, choice.ray_class, choice.way)
     return ONLY_ONE
 
 
-def has_gpu(device: str) -> bool:
-    """Returns whether a device is a GPU that can be used, or may be one. Raises `DeviceError` as `chosen_kernel`."""
-    name, index = device_and_index(device)
-    if name not in ("auto", "gpu"):
-        return False
+def has_gpu(index: int | None) -> bool:
+    """Returns whether a GPU can be used. index: of the GPU, None for the current one."""
     from tracecore.cuda.device import gpu_unavailable_reason
 
     return (gpu_unavailable_reason() if index is None else gpu_unavailable_reason(index)) is None
@@ -395,12 +392,15 @@ def has_gpu(device: str) -> bool:
 
 @contextmanager
 def gpu_found_meanwhile(device: str) -> Iterator[None]:
-    """Looks whether there is a GPU for a device, which takes half a second where there is one, while the block does
-    something else."""
+    """Looks whether there is a GPU for a device that may be one, which takes half a second where there is one, while
+    the block does something else."""
+    if not device.startswith(("auto", "gpu")):
+        yield
+        return
 
     def look() -> None:
         with suppress(DeviceError):  # told where the device is chosen
-            has_gpu(device)
+            has_gpu(device_and_index(device)[1])
 
     thread = Thread(target=look, name="gpu", daemon=True)
     thread.start()

@@ -16,6 +16,7 @@ from data_files import data_text
 import renderer
 from renderer.camera_paths.loops import run_eye_paths
 from renderer.commands import COMMANDS
+from renderer.errors import UsageError
 from renderer.photons.tracing import run_photons
 from renderer.run import first_run
 from renderer.scene import render_context
@@ -23,7 +24,6 @@ from tracecore.compilation import unit_calls
 from tracecore.compilation.cached import Cached, only_process
 from tracecore.compilation.private_folder import PrivateFolder
 from tracecore.compilation.watching import made, making
-from tracecore.errors import DeviceError
 
 #: Renders by paths, and tells what was imported, compiled and loaded for it.
 RUN = data_text("programs/what_a_render_loads.py")
@@ -171,9 +171,9 @@ def test_on_a_terminal_a_bar_moves_with_what_is_compiled(shown: Shown, monkeypat
 def test_a_gpu_is_looked_for_while_something_else_is_done(monkeypatch: pytest.MonkeyPatch) -> None:
     begun, found = threading.Event(), threading.Event()
 
-    def look(device: str) -> bool:
+    def look(index: int | None) -> bool:
         begun.set()
-        assert device == "gpu:1"
+        assert index == 1
         assert found.wait(60.0)
         return True
 
@@ -184,10 +184,11 @@ def test_a_gpu_is_looked_for_while_something_else_is_done(monkeypatch: pytest.Mo
 
 
 def test_a_device_that_there_is_not_is_told_where_it_is_chosen() -> None:
-    with render_context.gpu_found_meanwhile("abacus"):
-        pass
-    with pytest.raises(DeviceError, match="abacus"):
-        render_context.has_gpu("abacus")
+    for device in ("abacus", "gpu:first"):
+        with render_context.gpu_found_meanwhile(device):
+            pass
+        with pytest.raises(UsageError, match=device):
+            renderer.render("cornell", size=(4, 3), passes=1, photons=10, device=device, quiet=True)
 
 
 def test_only_processes_that_shade_on_the_cpu_are_helped_with_its_loops(monkeypatch: pytest.MonkeyPatch) -> None:
