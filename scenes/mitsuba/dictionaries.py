@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from scenes.mitsuba.colors import COLORS
 from scenes.mitsuba.elements import MAX_ELEMENTS, MAX_NESTING, LimitError, XmlElement, listed
@@ -35,6 +36,9 @@ PLUGINS = {
 }
 TAGS = {plugin: tag for tag, plugins in PLUGINS.items() for plugin in plugins} | {"ref": "ref"}
 
+#: What stands for a parameter.
+EXPECTED = "a dictionary, text, a number, a list of numbers or a transform of 3 x 3 or 4 x 4"
+
 #: Names that say what a plug-in is, should its own name not do so.
 SAYING = frozenset(PLUGINS)
 
@@ -62,7 +66,6 @@ class Elements:
         for child in scene.children:
             if child.tag != "ref":
                 child.attributes.setdefault("id", child.attributes["name"])
-            del child.attributes["name"]
         return scene
 
     def _element(self, tag: str, attributes: dict[str, str], keys: tuple[str, ...]) -> XmlElement:
@@ -86,13 +89,20 @@ class Elements:
         if isinstance(value, Mapping):
             return self._object(name, value, keys)
         made = self._element("string", {"name": name}, keys)
-        if isinstance(value, str):
-            made.attributes["value"] = value
-        elif hasattr(value, "matrix") or np.shape(value) in ((3, 3), (4, 4)):
+        if isinstance(value, str | Path):
+            made.attributes["value"] = str(value)
+            return made
+        numbers = numbers_of(getattr(value, "matrix", value), made)
+        if numbers.shape in ((3, 3), (4, 4)):
             made.tag = "transform"
-            made.children.append(self._element("matrix", {"value": joined(getattr(value, "matrix", value))}, keys))
+            made.children.append(self._element("matrix", {"value": joined(numbers)}, keys))
+        elif numbers.ndim == 1:
+            made.tag, made.attributes["value"] = "vector" if len(numbers) == 3 else "string", joined(numbers)
+        elif numbers.ndim == 0:
+            made.tag = {"b": "boolean", "i": "integer", "f": "float"}[numbers.dtype.kind]
+            made.attributes["value"] = str(numbers.item()).lower()
         else:
-            made.tag, made.attributes["value"] = told_number(value, made)
+            raise made.error(f"expected {EXPECTED}, got an array of shape {numbers.shape}")
         return made
 
     def _object(self, name: str, value: Mapping[str, Any], keys: tuple[str, ...]) -> XmlElement:
@@ -103,7 +113,7 @@ class Elements:
             raise made.error(f"expected a dictionary with a 'type', got one with {listed(value)}")
         if plugin in COLORS:
             made.tag = plugin
-            made.attributes |= {key: color_text(one) for key, one in value.items() if key != "type"}
+            made.attributes |= {key: color_text(one, made) for key, one in value.items() if key != "type"}
             return made
         tag = TAGS.get(plugin, name if name in SAYING else None)
         if tag is None:
@@ -115,32 +125,27 @@ class Elements:
         return made
 
 
-def told_number(value: Any, element: XmlElement) -> tuple[str, str]:
-    """Returns the tag and the text of a flag, a number or several. element: for which they are."""
+def numbers_of(value: Any, element: XmlElement) -> npt.NDArray[Any]:
+    """Returns a flag, numbers or an array of them. element: for which they are."""
     try:
         numbers = np.asarray(value)
-    except ValueError:
+    except ValueError:  # rows of several lengths
         numbers = np.empty(0, object)
-    if numbers.dtype.kind in "bif" and numbers.shape == ():
-        tag = {"b": "boolean", "i": "integer", "f": "float"}[numbers.dtype.kind]
-        return tag, str(numbers.item()).lower()
-    if numbers.dtype.kind in "if" and numbers.ndim == 1:
-        return "vector" if len(numbers) == 3 else "string", joined(numbers)
-    what = type(value).__name__ if numbers.dtype == object else f"an array of shape {numbers.shape}"
-    expected = "a dictionary, text, a number, a list of numbers or a transform of 3 x 3 or 4 x 4"
-    raise element.error(f"expected {expected}, got {what}")
+    if numbers.dtype.kind not in "bif":
+        raise element.error(f"expected {EXPECTED}, got {type(value).__name__}")
+    return numbers
 
 
-def color_text(value: Any) -> str:
+def color_text(value: Any, element: XmlElement) -> str:
     """Returns a value of a colour as a file has it: text, numbers, or pairs of a wavelength and a number."""
-    if isinstance(value, str):
-        return value
-    numbers = np.asarray(value, np.float64)
+    if isinstance(value, str | Path):
+        return str(value)
+    numbers = numbers_of(value, element)
     if numbers.ndim == 2 and numbers.shape[1] == 2:
         return ", ".join(f"{wavelength!r}:{number!r}" for wavelength, number in numbers.tolist())
     return joined(numbers)
 
 
-def joined(numbers: Any) -> str:
+def joined(numbers: npt.NDArray[Any]) -> str:
     """Returns numbers as a file has them, with all their digits."""
-    return ", ".join(map(repr, np.asarray(numbers, np.float64).ravel().tolist()))
+    return ", ".join(map(repr, numbers.astype(np.float64).ravel().tolist()))

@@ -1,5 +1,6 @@
 """Dictionaries of Mitsuba's: the pictures of files that say the same, and messages with keys."""
 
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -98,7 +99,7 @@ def test_a_dictionary_gives_the_picture_of_a_file_that_says_the_same(tmp_path):
 
 
 def test_files_that_a_dictionary_names_are_in_its_folder(tmp_path):
-    made = dictionary() | {"mesh": {"type": "ply", "filename": "missing.ply"}}
+    made = dictionary() | {"mesh": {"type": "ply", "filename": Path("missing.ply")}}
     with pytest.raises(SceneFileError, match=r"scene\.mesh\.filename: no such file: 'missing.ply'"):
         from_tables(made, tmp_path)
 
@@ -131,6 +132,12 @@ ITSELF["reflectance"] = ITSELF
             r"ball\.radius: expected a dictionary, text, .* or a transform .*, got object",
         ),
         (within(radius=np.zeros((2, 5))), r"scene\.ball\.radius: expected .*, got an array of shape \(2, 5\)"),
+        (within(center=[[1, 2], [3]]), r"scene\.ball\.center: expected .*, got list"),
+        (
+            within(bsdf={"type": "diffuse", "reflectance": {"type": "rgb", "value": None}}),
+            r"reflectance: .* got NoneType",
+        ),
+        (dictionary() | {"gamma": 2.2}, r"scene\.gamma: unknown parameter 'gamma' of <scene>"),
         (within(to_world=np.zeros((4, 4))), r"scene\.ball\.to_world: expected a transform whose last row is 0 0 0 1"),
         (within(looks={"type": "ref", "id": "blue"}), r"scene\.ball\.looks: no element has the id 'blue'"),
         (within(radiuss=1.0), r"scene\.ball\.radiuss: unknown parameter 'radiuss'"),
