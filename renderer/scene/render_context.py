@@ -399,7 +399,7 @@ def gpu_found_meanwhile(device: str) -> Iterator[None]:
         return
 
     def look() -> None:
-        with suppress(DeviceError):  # told where the device is chosen
+        with suppress(Exception):  # told where the device is chosen
             has_gpu(device_and_index(device)[1])
 
     thread = Thread(target=look, name="gpu", daemon=True)
