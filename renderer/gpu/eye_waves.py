@@ -200,7 +200,8 @@ def begin_to_compile(tracer: GpuTracer, job: EyeJob, slots: int) -> None:
     with tracer.vacant_gpu("cannot compile for it"):
         warp_kernel.begin_to_compile(tracer.gpu, launch_of(shader_of(job.task), wave), made_of)
         warp_kernel.begin_to_compile(tracer.gpu, launch_of(add_passes, of_sums), NO_PARTS)
-    laid_out(wave), laid_out(of_sums)
+    for one in (wave, of_sums):
+        laid_out(one)  # by code that is compiled for each type
 
 
 def numbered(job: EyeJob) -> tuple[PackedScene, Parts]:

@@ -39,9 +39,6 @@ TAGS = {plugin: tag for tag, plugins in PLUGINS.items() for plugin in plugins} |
 #: What stands for a parameter.
 EXPECTED = "a dictionary, text, a number, a list of numbers or a transform of 3 x 3 or 4 x 4"
 
-#: Names that say what a plug-in is, should its own name not do so.
-SAYING = frozenset(PLUGINS)
-
 
 def scene_element(dictionary: Mapping[str, Any], folder: Path) -> XmlElement:
     """Returns the <scene> of a dictionary.
@@ -115,7 +112,7 @@ class Elements:
             made.tag = plugin
             made.attributes |= {key: color_text(one, made) for key, one in value.items() if key != "type"}
             return made
-        tag = TAGS.get(plugin, name if name in SAYING else None)
+        tag = TAGS.get(plugin, name if name in PLUGINS else None)  # where its name does not say what it is
         if tag is None:
             raise made.error(f"unknown or unsupported type {plugin!r}; there are: {listed(TAGS)}")
         made.tag = tag

@@ -4,6 +4,7 @@
 # mypy: disable-error-code="misc, no-untyped-call"
 
 import ctypes
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -41,7 +42,7 @@ class DeviceArrays:
             self._put(memory.address + place, np.ascontiguousarray(array).reshape(-1).view(np.uint8), staging)
             self._copies[id(array)] = array, array_on_device(memory.address + place, array.shape, array.dtype)
         self._memory.append(memory)
-        return self._with_copies(value)
+        return with_arrays(value, lambda array: self._copies[id(array)][1])
 
     def _put(self, address: int, content: npt.NDArray[np.uint8], staging: npt.NDArray[np.uint8]) -> None:
         """Copies bytes to the device by way of pinned memory."""
@@ -50,14 +51,6 @@ class DeviceArrays:
             staging[: len(part)] = part
             self._stream.copy_up(address + start, staging.ctypes.data, len(part))
             self._stream.finish(self, staging)
-
-    def _with_copies(self, value: Any) -> Any:
-        if isinstance(value, np.ndarray):
-            return self._copies[id(value)][1]
-        if isinstance(value, tuple):
-            parts = [self._with_copies(part) for part in value]
-            return type(value)(*parts) if hasattr(value, "_fields") else tuple(parts)
-        return value
 
     def zeros(self, shape: tuple[int, ...], dtype: Any) -> Any:
         """Returns an array of zeros on the device."""
@@ -81,6 +74,16 @@ def arrays_in(value: Any) -> dict[int, npt.NDArray[Any]]:
     return {key: array for part in parts for key, array in part.items()}
 
 
+def with_arrays(value: Any, made: Callable[[Any], Any]) -> Any:
+    """Returns a value with others in place of its arrays, at any depth. made: returns what stands for an array."""
+    if isinstance(value, np.ndarray):
+        return made(value)
+    if isinstance(value, tuple):
+        parts = [with_arrays(part, made) for part in value]
+        return type(value)(*parts) if hasattr(value, "_fields") else tuple(parts)
+    return value
+
+
 def array_on_device(address: int, shape: tuple[int, ...], dtype: npt.DTypeLike) -> Any:
     """Returns an array at an address of a device, which nobody reads on the host."""
     dtype = np.dtype(dtype)
@@ -91,12 +94,7 @@ def array_on_device(address: int, shape: tuple[int, ...], dtype: npt.DTypeLike) 
 
 def as_on_device(value: Any) -> Any:
     """Returns a value with arrays of the types that copies on a device have, and without memory: nobody reads them."""
-    if isinstance(value, np.ndarray):
-        return array_on_device(ALIGNMENT, value.shape, value.dtype)
-    if isinstance(value, tuple):
-        parts = [as_on_device(part) for part in value]
-        return type(value)(*parts) if hasattr(value, "_fields") else tuple(parts)
-    return value
+    return with_arrays(value, lambda array: array_on_device(ALIGNMENT, array.shape, array.dtype))
 
 
 def _on_device(array: Any) -> Any:

@@ -26,7 +26,7 @@ REGISTERS = 168
 
 #: How many processes compile the pieces of a kernel: as the environment says (`unit_calls.PROCESSES`), else a third of
 #: the cores, as several kernels are compiled at a time, up to so many.
-PROCESSES, MOST_PROCESSES = "TRACECORE_COMPILE_PROCESSES", 6
+MOST_PROCESSES = 6
 
 #: Machine code that is made, or will be once it is compiled, by the name of its file and the device.
 _code: dict[tuple[str, int], Future[bytes]] = {}
@@ -86,6 +86,7 @@ def _machine_code(device: CudaDevice, call: Call, made_of: Parts, name: str) -> 
     from tracecore.compilation.gpu_code import ptx_of, warp_code
     from tracecore.compilation.private_folder import cache_folder
     from tracecore.compilation.side_by_side import Helpers, Job
+    from tracecore.compilation.unit_calls import PROCESSES
 
     folder = cache_folder(call.module.partition(".")[0])
     with suppress(OSError):
