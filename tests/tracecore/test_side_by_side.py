@@ -28,6 +28,14 @@ def test_what_follows_from_answers_is_done_once(count):
     assert found == {"'2 + 3'": "2 + 3", "2 + 3": 5, "'6'": "6", "6": 6}
 
 
+def test_a_job_that_is_asked_for_twice_is_done_once():
+    done: list[int] = []
+    with Helpers(1) as helpers:
+        jobs = [Job(done.append, (one,)) for one in (1, 1, 2)]
+        helpers.done(jobs, lambda answer: jobs)
+    assert done == [1, 2]
+
+
 def test_processes_go_on_after_some_jobs():
     with Helpers(2) as helpers:
         assert list(helpers.done([Job(eval, ("2",))]).values()) == [2]
