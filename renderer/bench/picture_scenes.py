@@ -2,20 +2,20 @@
 long they take, what took the time, and how their error falls with it.
 
 A picture is rendered as `tracecore render` does it, with several passes under way at once; reading the scene, building
-the tree and compiling come before and do not count. Its error is that of `renderer.bench.error_benchmark`, after 1, 2,
-4 ... passes and at the end, and is reckoned when all is over.
+the tree and compiling come before and do not count. Its error is that of `renderer.bench.error_benchmark`; pictures of
+1, 2, 4 ... passes are rendered by themselves, so that nobody looks at a pass while others are under way.
 
 A peer is a module with `render(way, order)` and a row in `PEERS`. One that fails is left out; a line on stderr says so.
 """
 
 import argparse
-import copy
 import sys
 import tempfile
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
+from itertools import count, takewhile
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -32,8 +32,10 @@ from renderer.run.picture.make_picture import expose
 from renderer.run.plan import PassLimits
 from renderer.scene.render_context import RenderContext, SceneView, TracerChoice, context_of, load_for
 from scenes.document import Scene
+from scenes.errors import SceneError
 from scenes.export import export
 from scenes.export.text import words
+from scenes.files.written_file import WriteError
 from scenes.model import Snapshot
 from tracecore.cuda.device import gpu_unavailable_reason
 from tracecore.dispatch.tracer import TracerLimits
@@ -116,6 +118,7 @@ def driver_rows(arguments: argparse.Namespace, snapshot: Snapshot) -> tuple[list
         sampler=arguments.sampler,
         shading=arguments.shading,
         threads=arguments.threads,
+        adds_up=True,
     )
     plan = PicturePlan(settings=settings, passes=arguments.passes, repeats=arguments.repeat)
     path = arguments.references and arguments.references / f"{words([snapshot.name])[0]}.npy"
@@ -135,11 +138,16 @@ def driver_rows(arguments: argparse.Namespace, snapshot: Snapshot) -> tuple[list
 
 
 def rows_of_peers(arguments: argparse.Namespace, scene: Scene, snapshot: Snapshot, reference: Picture) -> list[Row]:
-    """Returns the rows of all peers on all devices. What an export for them loses is printed."""
+    """Returns the rows of all peers on all devices. What an export for them loses is printed; where there can be none
+    they are all left out."""
     with tempfile.TemporaryDirectory(prefix="tracecore-") as folder:
         path = Path(scene.source)
         if path.suffix.lower() != PEER_SUFFIX:
-            exported = export(scene, Path(folder) / f"scene{PEER_SUFFIX}", snapshot.time)
+            try:
+                exported = export(scene, Path(folder) / f"scene{PEER_SUFFIX}", snapshot.time)
+            except (SceneError, WriteError) as error:
+                print(f"tracecore: all peers are left out: {error}", file=sys.stderr, flush=True)
+                return []
             path = exported.files[0]
             print("\n".join(f"lost       {loss}" for loss in exported.losses), flush=True)
         order = PeerOrder(
@@ -219,18 +227,18 @@ class PicturePlan:
 class TimedPicture:
     """Holds one picture that was timed.
 
-    seconds: wall time of rendering.
+    seconds: wall time of rendering, with making the driver.
     figures: its statistics.
-    films: the seconds until then and the film, after 1, 2, 4 ... passes and in the end.
+    film: what came out.
     """
 
     seconds: float
     figures: dict[str, Any]
-    films: list[tuple[float, Film]]
+    film: Film
 
 
 def picture_row(context: RenderContext, name: str, plan: PicturePlan, reference: Picture) -> Row:
-    """Returns the row of a driver: figures of the median picture, and its errors."""
+    """Returns the row of a driver: figures of the median picture, and errors of those with fewer passes and of it."""
     render_timed(context, name, plan.settings, min(plan.passes, WARM_UP_PASSES))
     made = [render_timed(context, name, plan.settings, plan.passes) for _ in range(plan.repeats)]
     seconds = [one.seconds for one in made]
@@ -238,11 +246,17 @@ def picture_row(context: RenderContext, name: str, plan: PicturePlan, reference:
     figures: Row = {key: middle.figures[of] for key, of in FIGURES.items()}
     size = {"width": plan.settings.width, "height": plan.settings.height, "photons": plan.settings.photons}
     times = {"seconds": median(seconds), "least": min(seconds), "most": max(seconds)}
+    shorter = (render_timed(context, name, plan.settings, passes) for passes in powers_of_two(plan.passes))
     errors = [
-        {"passes": film.passes, "seconds": until, "error": error_of(film.linear, reference)}
-        for until, film in middle.films
+        {"passes": one.film.passes, "seconds": one.seconds, "error": error_of(one.film.linear, reference)}
+        for one in (*shorter, middle)
     ]
     return figures | size | times | {"errors": errors}
+
+
+def powers_of_two(end: int) -> Iterator[int]:
+    """Yields 1, 2, 4 ... below an end."""
+    return takewhile(lambda power: power < end, (1 << k for k in count()))
 
 
 def render_timed(context: RenderContext, name: str, settings: RenderSettings, passes: int) -> TimedPicture:
@@ -252,14 +266,13 @@ def render_timed(context: RenderContext, name: str, settings: RenderSettings, pa
         if settings.shading == "gpu" and (reason := driver.why_on_cpu) is not None:
             raise UsageError(f"--shading gpu: {reason}")
         start_seconds = time.perf_counter() - start
-        film, films = Film(settings.width, settings.height), []
-        for is_last in expose(driver, film, PassLimits(passes=passes)):
-            if is_last or film.passes.bit_count() == 1:
-                films.append((time.perf_counter() - start, copy.copy(film)))  # which no later pass changes
-        after = context.tracer.statistics()
+        film = Film(settings.width, settings.height)
+        for _ in expose(driver, film, PassLimits(passes=passes)):
+            pass
+        seconds, after = time.perf_counter() - start, context.tracer.statistics()
     measured = statistics.MeasuredRun(
         work=driver.work,
-        seconds=films[-1][0],
+        seconds=seconds,
         rays=driver.work.rays.total,
         busy_seconds=after.busy_seconds - before.busy_seconds,
         limits=TracerLimits(kernel_rays_per_second=after.kernel_rays_per_second, bus_bytes_per_second=None),
@@ -269,7 +282,7 @@ def render_timed(context: RenderContext, name: str, settings: RenderSettings, pa
         shading="gpu" if driver.why_on_cpu is None else "cpu",
     )
     figures = statistics.collect(context, driver.name, driver.settings, measured) | {"noise": film.relative_noise}
-    return TimedPicture(seconds=measured.seconds, figures=figures, films=films)
+    return TimedPicture(seconds=seconds, figures=figures, film=film)
 
 
 def table(found: Iterable[Row]) -> str:

@@ -31,8 +31,9 @@ DRIVERS = "photon,sppm,path,path+caustics"
 EXAMPLES = f"""\
 Of each scene, driver and device a picture of --passes is rendered --repeat times, after one of two passes that does not
 count; reading the scene, building the tree and compiling do not count either. The median is told, and what took its
-time: seconds of the threads, their mean. Its error after 1, 2, 4 ... passes is that of 'tracecore bench error', against
-a reference that is the same for all devices and has other random numbers.
+time: seconds of the threads, their mean. Errors are those of 'tracecore bench error', of pictures of 1, 2, 4 ... passes
+that are rendered by themselves, and of the median one, against a reference that is the same for all devices and has
+other random numbers.
 
 peers (--renderers), on the same scene: one that is a file of Mitsuba (.xml) they read themselves, any other is exported
 to one ('tracecore scene export'), and what that loses is said. They render by path tracing; one that fails is left out.
