@@ -209,6 +209,7 @@ FILM: Keys = CIRCUMSTANCES | {
     "films[].driver": "name of the driver",
     "films[].device": "what traced: gpu or cpu",
     "films[].kernel": "name of the traversal kernel",
+    "films[].shading": "what shaded: cpu, or gpu, where waves stay there",
     "films[].threads": "CPU threads that shade",
     "films[].passes": "passes of the first frame",
     "films[].triangles": "triangles of the first frame",

@@ -27,7 +27,7 @@ from tracecore.child_process import start_python
 WARM_UP_FRAMES = 2
 
 #: Figures of a row, by the keys of a frame's statistics that they are.
-FIGURES = ("scene", "driver", "device", "kernel", "threads", "passes", "triangles")
+FIGURES = ("scene", "driver", "device", "kernel", "shading", "threads", "passes", "triangles")
 
 Row = dict[str, Any]
 

@@ -29,7 +29,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the arguments that the command takes: some of those of a render, and its own."""
     parser.epilog = EXAMPLES
     add_scene(parser)
-    add_settings(parser, Settings, "driver", "size", "passes", "photons", "sampler", "threads", "exposure", "update")
+    taken = ("driver", "size", "passes", "photons", "sampler", "shading", "threads", "exposure", "update")
+    add_settings(parser, Settings, *taken)
     _add_own(parser)
 
 

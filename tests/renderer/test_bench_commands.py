@@ -198,10 +198,12 @@ def test_a_reference_of_another_size_is_refused(tmp_path, capsys):
 
 def test_film(measured, capsys):
     small = ("--frames", "0:5:2", "--size=8x6", "--passes", "1", "--driver", "ao", "--threads", "1", "--exposure", "-1")
+    small += ("--shading", "auto")
     figures = measured("film", "museum:10k", *small, "--devices", "cpu", "--repeat", "2")
     assert_explained([figures], figure_keys.FILM)
     (row,) = figures["films"]
-    assert [row[name] for name in ("scene", "driver", "device", "frames")] == ["museum", "ao", "cpu", 3]
+    told = [row[name] for name in ("scene", "driver", "device", "shading", "frames")]
+    assert told == ["museum", "ao", "cpu", "cpu", 3]
     assert (row["width"], row["height"], row["passes"], row["threads"]) == (8, 6, 1, 1)
     assert row["least"] <= row["seconds"] <= row["most"]
     assert row["frames_per_second"] == pytest.approx(3 / row["seconds"])
