@@ -1,9 +1,10 @@
 """This module measures pictures of one scene after the other: by drivers on devices, then by peers. It tells how
 long they take, what took the time, and how their error falls with it.
 
-A picture is rendered as `tracecore render` does it, with several passes under way at once; reading the scene, building
-the tree and compiling come before and do not count. Its error is that of `renderer.bench.error_benchmark`; pictures of
-1, 2, 4 ... passes are rendered by themselves, so that nobody looks at a pass while others are under way.
+A picture is rendered as `tracecore render` does it, with several passes under way at once; reading and packing the
+scene, building the tree and compiling come before and do not count. Its error is that of
+`renderer.bench.error_benchmark`; pictures of 1, 2, 4 ... passes are rendered by themselves, so that nobody looks at a
+pass while others are under way.
 
 A peer is a module with `render(way, order)` and a row in `PEERS`. One that fails is left out; a line on stderr says so.
 """
@@ -15,6 +16,7 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
+from functools import partial
 from itertools import count, takewhile
 from pathlib import Path
 from statistics import median
@@ -30,6 +32,7 @@ from renderer.film.film import Film
 from renderer.run import statistics
 from renderer.run.picture.make_picture import expose
 from renderer.run.plan import PassLimits
+from renderer.scene.packed_scene import PackedScene, leave_packed, pack_scene
 from renderer.scene.render_context import RenderContext, SceneView, TracerChoice, context_of, load_for
 from scenes.document import Scene
 from scenes.errors import SceneError
@@ -239,14 +242,15 @@ class TimedPicture:
 
 def picture_row(context: RenderContext, name: str, plan: PicturePlan, reference: Picture) -> Row:
     """Returns the row of a driver: figures of the median picture, and errors of those with fewer passes and of it."""
-    render_timed(context, name, plan.settings, min(plan.passes, WARM_UP_PASSES))
-    made = [render_timed(context, name, plan.settings, plan.passes) for _ in range(plan.repeats)]
+    render = partial(render_timed, context, name, plan.settings, pack_scene(context.snapshot))
+    render(min(plan.passes, WARM_UP_PASSES))
+    made = [render(plan.passes) for _ in range(plan.repeats)]
     seconds = [one.seconds for one in made]
     middle = sorted(made, key=lambda one: one.seconds)[(len(made) - 1) // 2]
     figures: Row = {key: middle.figures[of] for key, of in FIGURES.items()}
     size = {"width": plan.settings.width, "height": plan.settings.height, "photons": plan.settings.photons}
     times = {"seconds": median(seconds), "least": min(seconds), "most": max(seconds)}
-    shorter = (render_timed(context, name, plan.settings, passes) for passes in powers_of_two(plan.passes))
+    shorter = map(render, powers_of_two(plan.passes))
     errors = [
         {"passes": one.film.passes, "seconds": one.seconds, "error": error_of(one.film.linear, reference)}
         for one in (*shorter, middle)
@@ -259,8 +263,11 @@ def powers_of_two(end: int) -> Iterator[int]:
     return takewhile(lambda power: power < end, (1 << k for k in count()))
 
 
-def render_timed(context: RenderContext, name: str, settings: RenderSettings, passes: int) -> TimedPicture:
-    """Renders a picture by a driver of its own and times it."""
+def render_timed(
+    context: RenderContext, name: str, settings: RenderSettings, packed: PackedScene, passes: int
+) -> TimedPicture:
+    """Renders a picture by a driver of its own and times it. packed: the scene."""
+    leave_packed(context.snapshot, packed)
     before, start = context.tracer.statistics(), time.perf_counter()
     with closing(DRIVERS[name](context.snapshot, context.tracer, settings)) as driver:
         if settings.shading == "gpu" and (reason := driver.why_on_cpu) is not None:

@@ -30,7 +30,7 @@ DRIVERS = "photon,sppm,path,path+caustics"
 
 EXAMPLES = f"""\
 Of each scene, driver and device a picture of --passes is rendered --repeat times, after one of two passes that does not
-count; reading the scene, building the tree and compiling do not count either. The median is told, and what took its
+count; reading and packing the scene, its tree and compiling do not count either. The median is told, and what took its
 time: seconds of the threads, their mean. Errors are those of 'tracecore bench error', of pictures of 1, 2, 4 ... passes
 that are rendered by themselves, and of the median one, against a reference that is the same for all devices and has
 other random numbers.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -13,13 +13,21 @@ import numpy.typing as npt
 from renderer.camera_paths.task import PARTLY, EyeTask
 from renderer.drivers.driver import MAP_BYTES, STORED_GUESS, Caustics, Radiance, RenderSettings, Work, photons_of_a_pass
 from renderer.drivers.eye import EyeDriver
-from renderer.drivers.pass_photons import CAUSTIC, DIRECT, WHOLE, PhotonRequest, PhotonRequests, photon_task
-from renderer.drivers.pass_site import PassSite
+from renderer.drivers.pass_photons import (
+    CAUSTIC,
+    DIRECT,
+    WHOLE,
+    PassPhotons,
+    PhotonRequest,
+    PhotonRequests,
+    photon_task,
+)
+from renderer.drivers.pass_site import PassSite, pixels_by_tile
 from renderer.drivers.search_radius import footprint_radius, photon_radius
 from renderer.photons.batch import PHOTON_SETTINGS
 from renderer.photons.building import MAP_CODE
 from renderer.photons.counts import PhotonCounts
-from renderer.photons.lookup import PhotonLookup
+from renderer.photons.lookup import PhotonLookup, look_up
 from renderer.photons.store import PHOTON_RAYS, PHOTONS_STORED
 from renderer.photons.targets import NO_SPHERES, projected, specular_spheres
 from renderer.photons.tracing import PHOTON_CODE, trace_photons
@@ -216,6 +224,35 @@ class PhotonMapDriver(EyeDriver):
         """
         task, lookup = self._with_radii(task, lookup, radii)
         return self.trace_eye_paths(site, task, lookup), lookup.found
+
+    def found_with_radii(
+        self, index: int, request: PhotonRequest, each: Sequence[Doubles], team: Team
+    ) -> Sequence[Longs]:
+        """Returns the photons that each pixel of a whole picture finds in pass `index` with the first radius, (pixels,)
+        int64, for each of some radii of pixels, as `PhotonLookup` has them.
+
+        request: the photons of the pass.
+        """
+        if self.why_on_cpu is None and self.settings.crop is None:
+            return self._found_in_waves(index, request, each, team)
+        site = PassSite(team, pixels_by_tile(self.settings.width, self.settings.height))
+        photons = PassPhotons({WHOLE: request}, self.emitted, site)
+        lookup = look_up(photons.build_map(WHOLE, self.first_radius))
+        task = self.eye_task(index, self.first_radius)
+        found = [self.trace_with_radii(site, task, lookup, radii)[1] for radii in each]
+        site.give_back()
+        return found
+
+    def _found_in_waves(
+        self, index: int, request: PhotonRequest, each: Sequence[Doubles], team: Team
+    ) -> Sequence[Longs]:
+        from renderer.gpu.eye_waves import EyePass
+
+        made = self.gpu_maps.of_passes([{WHOLE: request}], self.emitted, [self.first_radius])
+        maps = maps_of_pass(made.maps[0])
+        self.pixel_radii = each[0]  # so that passes to come have room for radii
+        waves = self._waves = self._new_waves(team)
+        return [waves.trace([EyePass(index, self.first_radius, maps, radii)]).found[0] for radii in each]
 
     def _with_radii(self, task: EyeTask, lookup: PhotonLookup, radii: Doubles) -> tuple[EyeTask, PhotonLookup]:
         """Returns task and photons of a pass, where each pixel has a radius of its own if there are any."""

@@ -5,12 +5,10 @@ import numpy as np
 
 from renderer.camera_paths.task import INDIRECT
 from renderer.drivers.driver import RenderSettings
-from renderer.drivers.pass_photons import WHOLE, PassPhotons, PhotonRequest, photon_task
-from renderer.drivers.pass_site import PassSite, pixels_by_tile
+from renderer.drivers.pass_photons import PhotonRequest, photon_task
 from renderer.drivers.photon_maps import PhotonMapDriver
 from renderer.drivers.search_radius import FEW_PHOTONS, gathered_radius, pixel_radii, views_of
 from renderer.photons.importance import PILOT, Eye, needed_spheres
-from renderer.photons.lookup import look_up
 from renderer.scene.packed_scene import PackedScene
 from tracecore.workers.tasks import Team
 
@@ -51,16 +49,10 @@ def probes(driver: PhotonMapDriver, scene: PackedScene) -> PhotonRequest:
 def learn_radii(driver: PhotonMapDriver, settings: RenderSettings, team: Team) -> None:
     """Learns in a pass how wide to look for photons: as wide as the first surfaces that the eye meets need it, and
     where that is too wide behind them."""
-    site = PassSite(team, pixels_by_tile(settings.width, settings.height))
-    scene = driver.projected_scene
-    task = photon_task(scene, driver.settings, PILOT, min_bounces=1)
-    photons = PassPhotons({WHOLE: PhotonRequest(scene, task)}, driver.emitted, site)
-    lookup = look_up(photons.build_map(WHOLE, driver.first_radius))
+    task = photon_task(driver.projected_scene, driver.settings, PILOT, min_bounces=1)
     views = views_of(driver.scene, driver.tracer, driver.camera, driver.settings)
-    eye_task = driver.eye_task(PILOT, driver.first_radius)
-    near = driver.trace_with_radii(site, eye_task, lookup, views.widest)[1]
-    behind = driver.trace_with_radii(site, eye_task, lookup, -views.widest)[1]
-    site.give_back()
+    request = PhotonRequest(driver.projected_scene, task)
+    near, behind = driver.found_with_radii(PILOT, request, (views.widest, -views.widest), team)
     radii = driver.pixel_radii = pixel_radii(views, near)
     sent, emitted, radius = driver.emitted, driver.emitted, driver.first_radius
     if settings.photons is None and np.count_nonzero(radii < 0.0) > len(near) // 2:

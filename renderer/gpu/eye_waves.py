@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from functools import partial
+from functools import cache, partial
 from typing import Any, NamedTuple
 
 import numba
@@ -215,6 +215,7 @@ def shader_of(task: EyeTask) -> Callable[[EyeWave], None]:
     return shade_occlusion_wave if task.diffuse == OCCLUDE else shade_eye_wave
 
 
+@cache
 def eye_units(diffuse: int) -> dict[int, tuple[Any, tuple[Any, ...]]]:
     """Returns the loops of BSDFs that eye paths need, as `with_loops` takes them. diffuse: see `eye_needs`."""
     if diffuse == OCCLUDE:

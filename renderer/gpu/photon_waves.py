@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from functools import cache
 from typing import Any, NamedTuple
 
 import numba
@@ -30,10 +31,12 @@ from renderer.gpu.photon_kernel import (
 from renderer.gpu.ray_rows import CAPACITY, PAD
 from renderer.gpu.waves import AHEAD, Shader, Traced, Waves, launch_of, with_loops
 from renderer.photons.batch import PhotonTask
+from renderer.photons.importance import NEEDED_SPHERES
 from renderer.photons.photon_map import PHOTON_WORDS, Words
 from renderer.photons.ranges import in_sequence
 from renderer.photons.scattering import landing_type, scatter_photons
 from renderer.photons.store import PHOTON_COUNTERS, STORE_COLUMNS, STORE_INDEX
+from renderer.photons.targets import MOST_TARGETS
 from renderer.scene.packed_scene import PackedScene
 from renderer.scene.projection import GUIDE_COLUMNS
 from renderer.shading.scattering import PHOTONS
@@ -54,8 +57,8 @@ PHOTON_BYTES = STORE_COLUMNS * np.dtype(np.uint32).itemsize
 #: The share of a GPU's free memory that photons may take, and how many there is room for at most.
 PHOTON_SHARE, MOST_PHOTONS = 0.3, 1 << 26
 
-#: Most targets that photons are sent to: lanes have memory for as many.
-MOST_GUIDES = 32
+#: Most targets that photons are sent to, by a pilot too: lanes have memory for as many.
+MOST_GUIDES = NEEDED_SPHERES + MOST_TARGETS
 
 
 class StoredOnGpu(NamedTuple):
@@ -99,6 +102,7 @@ def why_not(scene: PackedScene, tracer: Any) -> str | None:
     return reason
 
 
+@cache
 def photon_units() -> dict[int, tuple[Any, tuple[Any, ...]]]:
     """Returns the loops of BSDFs that photons need, as `with_loops` takes them."""
     return {PHOTONS: (scatter_photons, (numba.from_dtype(WARP_HITS), types.int64, landing_type()))}

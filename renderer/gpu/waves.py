@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
-import numba
 import numpy as np
 
 from renderer.scene.light_records import LAMPS_ONE_BY_ONE
@@ -18,7 +17,7 @@ from renderer.scene.materials import MAPPED_SURFACES
 from renderer.scene.packed_scene import PackedScene
 from renderer.scene.photon_scene import HAS_MEDIA, INSIDE_OF_SOLIDS, MAPPED, SHEET, STRAIGHT_THROUGH_SHEETS
 from renderer.simd.bsdf_kinds import kinds_of
-from tracecore.compilation.borrowing import Borrowed
+from tracecore.compilation.borrowing import lent_type
 from tracecore.compilation.lanes import Parts
 from tracecore.compilation.unit_calls import Call, call_of
 from tracecore.cuda.device import Stream
@@ -145,7 +144,7 @@ class Waves:
 
 def launch_of(function: Callable[[Any], None], given: Any) -> Call:
     """Returns how a kernel's function is called with a named tuple."""
-    return call_of(function, Borrowed(numba.typeof(given)))
+    return call_of(function, lent_type(given))
 
 
 def why_not(scene: PackedScene, tracer: Any) -> str | None:

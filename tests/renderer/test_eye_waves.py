@@ -1,6 +1,8 @@
 """Eye paths that a GPU traces and shades in waves: pictures that threads of the CPU make, and where it cannot be."""
 
 from dataclasses import replace
+from functools import partial
+from types import SimpleNamespace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -11,8 +13,10 @@ import tracecore
 from renderer.drivers import find_driver, photon
 from renderer.drivers.driver import RenderSettings, Work, within_crop
 from renderer.drivers.eye import EyeDriver
+from renderer.drivers.pass_photons import WHOLE, PassPhotons, PhotonRequest, photon_task
 from renderer.drivers.pass_site import PassSite
 from renderer.drivers.path import PathDriver
+from renderer.drivers.photon import PhotonDriver
 from renderer.drivers.whitted import WhittedDriver
 from renderer.errors import UsageError
 from renderer.film.film import Film
@@ -20,6 +24,7 @@ from renderer.film.layers import LAYER_END
 from renderer.gpu import eye_waves, photon_waves, waves
 from renderer.gpu.photon_kernel import shade_wave
 from renderer.gpu.waves import launch_of
+from renderer.photons.lookup import look_up
 from renderer.scene.packed_scene import pack_scene
 from scenes import from_tables, load
 from tracecore.cuda import warp_kernel
@@ -104,6 +109,8 @@ def test_passes_that_do_not_fit_together_are_made_in_turn(gpu, monkeypatch):
     [
         ("kitchen", {"driver": "photon", "layers": True, "guide_share": 0.2}),
         ("outdoor", {"driver": "photon"}),  # a pilot learns a radius for each pixel
+        ("outdoor", {"driver": "photon", "crop": (10, 20, 50, 40)}),
+        ("street", {"driver": "photon"}),  # and sends photons to as many places as it may
         ("kitchen", {"driver": "sppm"}),
         ("kitchen", {"driver": "photons-only", "crop": (10, 20, 50, 40)}),
         ("cornell", {"driver": "path+caustics"}),
@@ -120,6 +127,44 @@ def test_maps_that_the_gpu_sorts_bring_the_light_of_those_of_the_cpu(gpu, scene,
     assert {key: by_waves.statistics[key] for key in counted} == {key: by_loops.statistics[key] for key in counted}
     assert by_waves.statistics["shading"] == "gpu"
     assert by_loops.statistics["photons.stored"] > 0
+
+
+def test_a_pilot_has_waves_find_what_loops_find(monkeypatch):
+    """The waves are played by the loops: number, reach and radii of their passes are those of the pilot's."""
+    snapshot, settings = load("outdoor").snapshot(0.0), RenderSettings(width=12, height=8, threads=1, photons=2000)
+    monkeypatch.setattr(PhotonDriver, "has_pilot", False)
+    with tracecore.open_tracer(snapshot.positions, device="cpu", threads=1) as tracer:
+        driver = PhotonDriver(snapshot, tracer, settings)
+        task = photon_task(driver.projected_scene, driver.settings, 7, min_bounces=1)
+        request, each = PhotonRequest(driver.projected_scene, task), [np.full(96, radius) for radius in (0.5, -0.5)]
+        expected = driver.by_workers(partial(driver.found_with_radii, 7, request, each))
+        traced: list[Any] = []
+
+        def of_passes(requests, emitted, cells):
+            assert (requests, emitted, cells) == ([{WHOLE: request}], 2000, [driver.first_radius])
+            return SimpleNamespace(maps=[{}])
+
+        def of_team(team):
+            site = PassSite(team, driver.pixels)
+            lookup = look_up(PassPhotons({WHOLE: request}, 2000, site).build_map(WHOLE, driver.first_radius))
+
+            def trace(passes):
+                traced.extend(passes)
+                (one,) = passes
+                task = driver.eye_task(one.number, one.reach)
+                return SimpleNamespace(found=driver.trace_with_radii(site, task, lookup, one.radii)[1][None])
+
+            return SimpleNamespace(trace=trace)
+
+        monkeypatch.setattr(driver, "why_on_cpu", None)
+        monkeypatch.setattr(driver, "gpu_maps", SimpleNamespace(of_passes=of_passes))
+        monkeypatch.setattr(driver, "_new_waves", of_team)
+        found = driver.by_workers(partial(driver.found_with_radii, 7, request, each))
+        driver.close()
+    np.testing.assert_array_equal(found, expected)
+    assert [one.number for one in traced] == [7, 7]
+    assert expected[0].any()
+    assert (expected[0] != expected[1]).any()
 
 
 @pytest.mark.parametrize("driver", ["photon", "sppm", "gather"])

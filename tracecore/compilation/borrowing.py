@@ -12,7 +12,9 @@ import functools
 import hashlib
 from typing import Any
 
+import numpy as np
 from llvmlite import ir
+from numba import typeof
 from numba.core import cgutils, types
 from numba.extending import lower_getattr_generic, models, register_model
 
@@ -41,6 +43,29 @@ class Borrowed(types.Type):
 def borrowed_type(kind: Any) -> Any:
     """Returns the type of what is borrowed, of whatever type."""
     return Borrowed(kind) if isinstance(kind, types.NamedTuple | types.NamedUniTuple) else kind
+
+
+#: Types of named tuples that were lent, by what decides them.
+_lent: dict[Any, Borrowed] = {}
+
+
+def lent_type(value: Any) -> Borrowed:
+    """Returns the type of a named tuple that is lent. Numba takes milliseconds for a hundred arrays, so tuples that are
+    alike have it asked once."""
+    key = likeness(value)
+    if key not in _lent:
+        _lent[key] = Borrowed(typeof(value))
+    return _lent[key]
+
+
+def likeness(value: Any) -> Any:
+    """Returns what decides the type of a value, at any depth."""
+    if isinstance(value, np.ndarray):
+        flags = value.flags
+        return value.dtype, value.ndim, flags.c_contiguous, flags.f_contiguous, flags.writeable, flags.aligned
+    if isinstance(value, tuple):
+        return (type(value), *map(likeness, value))
+    return typeof(value)
 
 
 @register_model(Borrowed)

@@ -53,16 +53,16 @@ class DeviceArrays:
             self._stream.finish(self, staging)
 
     def zeros(self, shape: tuple[int, ...], dtype: Any) -> Any:
-        """Returns an array of zeros on the device."""
+        """Returns an array of zeros on the device, which are there before a `structure` is."""
         memory = DeviceMemory(self._device, int(np.prod(shape)) * np.dtype(dtype).itemsize)
         if memory.size > 0:
             self._stream.clear(memory.address, memory.size)
-        self._stream.finish(memory)
         self._memory.append(memory)
         return array_on_device(memory.address, shape, dtype)
 
     def structure(self, value: Any) -> DeviceMemory:
         """Returns a named tuple as it lies in memory, whose arrays are on the device already."""
+        self._stream.finish(self)
         return DeviceMemory.holding(self._device, laid_out(value))
 
 
