@@ -157,7 +157,7 @@ def test_a_pilot_has_waves_find_what_loops_find(monkeypatch):
             return SimpleNamespace(trace=trace)
 
         monkeypatch.setattr(driver, "why_on_cpu", None)
-        monkeypatch.setattr(driver, "gpu_maps", SimpleNamespace(of_passes=of_passes))
+        monkeypatch.setitem(vars(driver), "gpu_maps", SimpleNamespace(of_passes=of_passes))
         monkeypatch.setattr(driver, "_new_waves", of_team)
         found = driver.by_workers(partial(driver.found_with_radii, 7, request, each))
         driver.close()
