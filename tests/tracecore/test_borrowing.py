@@ -5,10 +5,11 @@ import typing
 from typing import Any
 
 import numpy as np
-from numba import njit
+from numba import njit, typeof
 from numba.core.types import NamedTuple
 
-from tracecore.compilation.borrowing import Borrowed, borrowed
+from tracecore.compilation import borrowing
+from tracecore.compilation.borrowing import Borrowed, borrowed, lent_type
 
 
 class Pair(typing.NamedTuple):
@@ -55,3 +56,21 @@ def test_borrowed_arrays_are_the_same_and_nobody_counts_them():
     assert "NRT_incref" in counting
     assert [len(kinds) for kinds in total.signatures] == [1, 1]
     assert {type(kinds[0]) for kinds in total.signatures} == {Borrowed, NamedTuple}
+
+
+def test_alike_tuples_have_their_type_found_once(monkeypatch):
+    """Whatever Numba types in another way is unlike."""
+    asked = []
+    monkeypatch.setattr(borrowing, "typeof", lambda value: asked.append(value) or typeof(value))
+    numbers, frozen = np.ones((4, 6)), np.ones((4, 6))
+    frozen.flags.writeable = False
+    record = np.dtype([("a", np.int32), ("b", np.float32)])
+    unlike = [numbers, frozen, numbers[:, 0], numbers[:, ::2], numbers.T, np.ones((2, 2), np.float32)]
+    unlike += [np.zeros(3, record), np.zeros(3, record.descr[::-1]), np.ones(3), np.ones(3, np.uint64)]
+    pairs: list[Any] = [Pair(one, 1) for one in unlike] + [Pair(numbers, one) for one in (1.5, np.uint64(1), True)]
+    pairs += [Nested((one, one), pairs[0], (1, 2)) for one in unlike[:2]]
+    assert [lent_type(pair) for pair in pairs] == [Borrowed(typeof(pair)) for pair in pairs]
+    assert len({lent_type(pair) for pair in pairs}) == len(pairs)
+    asked.clear()
+    assert lent_type(Pair(np.zeros((7, 8)), 3)) is lent_type(pairs[0])
+    assert not any(isinstance(one, tuple) for one in asked)
