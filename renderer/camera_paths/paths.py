@@ -15,8 +15,8 @@ from renderer.photons.lookup import PhotonLookup
 from renderer.scene.packed_scene import CameraArrays, PackedScene
 from renderer.scene.photon_scene import Records
 from renderer.shading.chunks import HIT_ID, Long
-from renderer.shading.maps import MAP_COLUMNS
-from renderer.simd.columns import fields, put
+from renderer.shading.maps import MAP_COLUMNS, NUMBER_COLUMNS
+from renderer.simd.columns import fields, overlaid, put
 from renderer.simd.loops import each_alone
 from shaders.float32 import ZERO, Doubles, Int, Ints, Longs
 from shaders.vector import Color, Vec3
@@ -47,38 +47,44 @@ ONE_BOUNCE, NOT_SPECULAR = np.uint32(1), np.uint32(0xFFFFFFFF ^ int(SPECULAR_ONL
 #: Bounces that a path may have.
 MOST_DEPTH = int(DEPTH_MASK - MOST_SHEETS)
 
-#: Columns that paths share with photons (`renderer.photons.batch.HIT_COLUMNS`), those that are read as rows first.
+#: Columns that paths share with photons (`renderer.photons.batch.HIT_COLUMNS`), those that are read as rows first; and
+#: of these the ones that no stage reads behind that of surfaces.
 SHARED = (
-    ("normal", "plane", "clearance", "kind", "packed_front", "packed_back", "uvs", "texels", "sides")
+    ("normal", "plane", "clearance", "kind", "packed_front", "packed_back")
     + ("origin", "ray", "distance", "uv", "triangle", "position", "shading", "bits", "wi", "is_outside")
-    + ("correction", "bent", "textured", "textured_triangle", "media")
+    + ("correction", "bent", "media")
 )
+OF_TEXTURES = ("uvs", "texels", "sides", "textured", "textured_triangle")
 
 #: Columns of a chunk of hits, from origin to triangle and from pixel to behind in the order of a batch's rows. weight:
 #: the reflectance towards the eye of what photons are stored on, where these are looked up. pixel to behind: of the
-#: path that came; next_*: of the one that goes on where goes is not 0, and lobe is what it goes on by, which reports
-#: of paths tell. is_far: whether the irradiance is looked up, where a final gather ends. follow: 1 where scattered
-#: rays follow diffuse reflection, else 0. pick, chance, light: of the light that is chosen, then LIGHT_RECORD. target:
-#: offset of the shadow ray's end. to_light: unit direction. irradiance: of one light, per cosine. light_pdf:
-#: pdf_solid_angle. start: where the shadow ray, or the next one, starts. carries: whether the shadow ray is to be
-#: traced. rare: a list of indices.
-EYE_COLUMNS = np.dtype(
+#: path that came. is_far: whether the irradiance is looked up, where a final gather ends. follow: 1 where scattered
+#: rays follow diffuse reflection, else 0. lobe: by which the path goes on, which reports of paths tell. rare: a list of
+#: indices. start: where the shadow ray, or the next one, starts.
+#:
+#: Then columns of stages, one after the other in the same memory: of surfaces; of light, from the rest of a shadow ray
+#: on (pick, chance, light: of the light that is chosen, then LIGHT_RECORD; target: offset of the shadow ray's end;
+#: to_light: unit direction; irradiance: of one light, per cosine; light_pdf: pdf_solid_angle; carries: whether the
+#: shadow ray is to be traced); and of the path that goes on where goes is not 0.
+EYE_COLUMNS = overlaid(
     [(name, HIT_COLUMNS[name]) for name in SHARED]
     + fields("<u4", "pixel state")
     + fields("<f4", "throughput:3 pdf cone:2 unmapped:3 behind")
-    + fields("<u4", "next_state")
-    + fields("<f4", "next_throughput:3 next_pdf next_cone:2 next_unmapped:3 next_behind")
-    + fields("<u4", "goes")
     + fields("<i4", "is_far")
     + fields("<f4", "follow weight:3")
-    + fields("<i4", "lobe")
+    + fields("<i4", "lobe rare")
+    + NUMBER_COLUMNS
+    + fields("<f4", "start:3"),
+    [(name, HIT_COLUMNS[name]) for name in OF_TEXTURES] + MAP_COLUMNS,
+    fields("<f4", "shadow_direction:3 radiance:3")
     + fields("<f4", "pick chance")
     + fields("<i4", "light")
     + fields("<f4", "light_position:3 edge_1:3 edge_2:3 light_normal:3 light_flux:3 density")
-    + fields("<f4", "target:3 to_light:3 irradiance:3 light_pdf start:3 shadow_direction:3 radiance:3")
-    + fields("<u4", "carries shadow_media")
-    + fields("<i4", "rare")
-    + MAP_COLUMNS
+    + fields("<f4", "target:3 to_light:3 irradiance:3 light_pdf")
+    + fields("<u4", "carries shadow_media"),
+    fields("<u4", "next_state")
+    + fields("<f4", "next_throughput:3 next_pdf next_cone:2 next_unmapped:3 next_behind")
+    + fields("<u4", "goes"),
 )
 
 #: One record of `EYE_COLUMNS`.

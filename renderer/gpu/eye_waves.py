@@ -53,7 +53,7 @@ from tracecore.rays import HIT_FLOATS, RAY_FLOATS, Query
 from tracecore.tracers.gpu import GpuTracer
 
 #: Warps of a multiprocessor, as many as their registers and scratch leave room for.
-WARPS = 9
+WARPS = 12
 
 #: Paths of the passes that are under way together, and passes: enough that the last bounces of the last ones are little
 #: beside all. Where each pass is looked at by itself there are so many groups of them: the next is traced meanwhile.

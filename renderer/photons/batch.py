@@ -7,7 +7,7 @@ import numpy as np
 from renderer.photons.photon_map import Words
 from renderer.scene.photon_scene import Records
 from renderer.scene.projection import GUIDE_COLUMNS, Guides
-from renderer.shading.maps import MAP_COLUMNS
+from renderer.shading.maps import MAP_COLUMNS, NUMBER_COLUMNS
 from renderer.simd.columns import fields
 from shaders.float32 import Int, Longs
 from tracecore.compilation.cached import inlined
@@ -43,6 +43,7 @@ HIT_COLUMNS = np.dtype(
     + fields("<i4", "textured textured_triangle texel bent")
     + fields("<u4", "media")
     + fields("<f4", "unabsorbed:3")
+    + NUMBER_COLUMNS
     + MAP_COLUMNS
 )
 

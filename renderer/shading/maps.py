@@ -50,19 +50,23 @@ from tracecore.compilation.units import unit
 from tracecore.compilation.vector import address
 from tracecore.rays import offset_of
 
-#: Columns of a chunk. Of hits: `parameters` to `unused` are `renderer.scene.materials.NUMBERS`, `parameters` being
+#: Columns of a chunk, of hits: `parameters` to `unused` are `renderer.scene.materials.NUMBERS`, `parameters` being
 #: those of the BSDF, [number, hit]; `listed`, the list of those with one function of the user's own; `material`, its
 #: index; `width` of the cone that sees the hit, across the ray, world units, 0 for photons; and the `tangent` of the
-#: shading frame. Then
-#: `mapped`, the list of hits with maps, and what belongs to the hits of that list, side by side: `coordinates` and
-#: `tiles` in the plane of textures; what is `seen` of that plane, as `shaders.maps.footprint` says; the axes of the
-#: texture; a normal on the outer side; and of one map the finer `image` that is looked at, the share of its coarser
-#: one, and bits, `looks`. Then `looking`, the list of those of them that have the map, and side by side in its order
-#: the `color`, or slopes, that were found, and the bits again; and `blending`, a list of indices in that list.
-MAP_COLUMNS: list[tuple[Any, ...]] = [
+#: shading frame.
+NUMBER_COLUMNS: list[tuple[Any, ...]] = [
     ("parameters", "<f4", (MOST_NUMBERS, COLUMN)),
     *fields("<i4", "bsdf shader ior_number unused listed material"),
     *fields("<f4", "width tangent:3"),
+]
+
+#: Columns of a chunk while maps are looked at: `mapped`, the list of hits with maps, and what belongs to the hits of
+#: that list, side by side: `coordinates` and `tiles` in the plane of textures; what is `seen` of that plane, as
+#: `shaders.maps.footprint` says; the axes of the texture; a normal on the outer side; and of one map the finer `image`
+#: that is looked at, the share of its coarser one, and bits, `looks`. Then `looking`, the list of those of them that
+#: have the map, and side by side in its order the `color`, or slopes, that were found, and the bits again; and
+#: `blending`, a list of indices in that list.
+MAP_COLUMNS: list[tuple[Any, ...]] = [
     *fields("<i4", "mapped"),
     *fields("<f4", "coordinates:2 tiles:2 seen along_u:3 along_v:3 outer:3"),
     *fields("<i4", "image"),
@@ -87,7 +91,7 @@ LAST_NUMBER = Int(MOST_NUMBERS - 1)
 class MapView(NamedTuple):
     """Says where loops find what they look at. All but the chunk are addresses.
 
-    chunk: a record with MAP_COLUMNS and the columns of hits that `renderer.photons.batch` and
+    chunk: a record with NUMBER_COLUMNS, MAP_COLUMNS and the columns of hits that `renderer.photons.batch` and
         `renderer.camera_paths.paths` share.
     records: (m,) MAPS.
     images: of the scene.

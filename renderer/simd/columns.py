@@ -48,6 +48,10 @@ ALL_ELEMENTS = (1 << VECTOR_WIDTH) - 1
 WIDE = ir.VectorType(I32, VECTOR_WIDTH)
 
 
+#: Name, type and offset of a column in a record.
+Column = tuple[str, np.dtype[Any], int]
+
+
 def fields(kind: str, names: str) -> list[tuple[str, str, tuple[int, ...]]]:
     """Returns the fields of a record that has columns of scratch of one type.
 
@@ -86,9 +90,32 @@ def column_bytes_now() -> int:
     return WORD_BYTES * (LANES if for_warp() else COLUMN)
 
 
+def overlaid(kept: list[Any], *stages: list[Any]) -> np.dtype[Any]:
+    """Returns the record of columns of scratch of which those of all stages begin at the same place, behind those that
+    are kept: what one stage has written there, no other one reads.
+
+    kept, stages: fields.
+    """
+    first, columns, size = np.dtype(kept).itemsize, list[Column](), 0
+    for start, part in [(0, np.dtype(kept)), *((first, np.dtype(stage)) for stage in stages)]:
+        columns += [(name, kind, start + offset) for name, (kind, offset, *_) in (part.fields or {}).items()]
+        size = max(size, start + part.itemsize)
+    return record_of(columns, size)
+
+
 def for_lanes(columns: np.dtype[Any]) -> np.dtype[Any]:
     """Returns the record of columns of scratch for the lanes of a warp, each of which has an element."""
-    return np.dtype([(name, one.base, (*one.shape[:-1], LANES)) for name, (one, *_) in (columns.fields or {}).items()])
+    parts = [
+        (name, np.dtype((one.base, (*one.shape[:-1], LANES))), offset // COLUMN * LANES)
+        for name, (one, offset, *_) in (columns.fields or {}).items()
+    ]
+    return record_of(parts, columns.itemsize // COLUMN * LANES)
+
+
+def record_of(columns: list[Column], size: int) -> np.dtype[Any]:
+    """Returns a record of so many bytes."""
+    names, kinds, offsets = zip(*columns, strict=True)
+    return np.dtype({"names": names, "formats": kinds, "offsets": offsets, "itemsize": size})
 
 
 @emitting

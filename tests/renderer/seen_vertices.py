@@ -11,6 +11,10 @@ from renderer.scene.packed_scene import pack_scene
 from renderer.shading.chunks import View
 from renderer.shading.queues import queue_of
 
+#: Columns of eye paths, none of them in the memory of others: Python hands a record on as bytes, of which each has one
+#: meaning.
+EYE_APART = np.dtype([(name, kind) for name, (kind, *_) in EYE_COLUMNS.fields.items()])
+
 
 def vertex_at(snapshot, triangle, uv, wo, *, width=0.0):
     """The vertex at barycentric uv of a triangle, seen from the direction wo, not to be unit, with a cone of a width.
@@ -18,7 +22,7 @@ def vertex_at(snapshot, triangle, uv, wo, *, width=0.0):
     Returns position, normal, shading: (3,) float64; is_outside; clearance; and the parameters of its BSDF.
     """
     scene, wo = pack_scene(snapshot), np.asarray(wo, float) / np.linalg.norm(wo)
-    photon_scene, chunk = scene.photon_scene, np.zeros(1, EYE_COLUMNS)
+    photon_scene, chunk = scene.photon_scene, np.zeros(1, EYE_APART)
     hit = {
         "triangle": triangle,
         "distance": 1.0,

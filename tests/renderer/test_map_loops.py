@@ -5,9 +5,9 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
+from seen_vertices import EYE_APART
 from small_scenes import flat_snapshot
 
-from renderer.camera_paths.paths import EYE_COLUMNS
 from renderer.photons.batch import HIT_COLUMNS
 from renderer.scene.materials import MAPS, maps_of, pack_maps
 from renderer.scene.packed_scene import pack_scene
@@ -227,7 +227,7 @@ RICH = Material(
     normal_scale=0.6,
     **PLAIN,
 )
-SEEN = pytest.mark.parametrize(("columns", "width"), [(HIT_COLUMNS, 0.0), (EYE_COLUMNS, 0.2), (EYE_COLUMNS, 3.0)])
+SEEN = pytest.mark.parametrize(("columns", "width"), [(HIT_COLUMNS, 0.0), (EYE_APART, 0.2), (EYE_APART, 3.0)])
 
 
 @SEEN
