@@ -246,6 +246,19 @@ def test_gold_by_specular_glossiness(tmp_path):
     assert snapshot.textures[material.specular_map].pixels[0, 0].tolist() == [250, 200, 100]
 
 
+def test_what_is_blended_has_no_maps_of_its_shine(tmp_path):
+    """It is a thin surface without shine; its picture of roughness and metalness would have nothing to act on."""
+    file = GltfBuilder()
+    picture = {"index": file.picture(PIXELS)}
+    own = {"baseColorFactor": [*RED, 0.5], "baseColorTexture": picture, "metallicRoughnessTexture": picture}
+    file.add("materials", alphaMode="BLEND", pbrMetallicRoughness={**PLAIN, **own})
+    file.mesh(file.primitive({"TEXCOORD_0": CORNERS}, material=0))
+    (material,) = snapshot_of(file, tmp_path).materials
+    assert (material.kind, material.transmittance) == ("nff", 0.5)
+    assert material.texture >= 0
+    assert (material.specular_map, material.roughness_map, material.metalness_map) == (-1, -1, -1)
+
+
 def test_far_coordinates_of_mixed_ends_do_not_fill_the_memory(tmp_path):
     file = GltfBuilder()
     texture = file.picture(PIXELS, {"wrapS": CLAMP})
