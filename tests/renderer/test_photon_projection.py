@@ -14,7 +14,7 @@ from renderer.drivers.driver import RenderSettings
 from renderer.drivers.pass_photons import photon_task
 from renderer.photons.batch import PATH_FLUX, new_batch
 from renderer.photons.emission import launch
-from renderer.photons.targets import LEAST_SHARE, light_budgets, projected
+from renderer.photons.targets import LEAST_SHARE, connected, light_budgets, middles_of_objects, projected
 from renderer.photons.tracing import trace_photons
 from renderer.scene.packed_scene import pack_scene
 from renderer.scene.photon_scene import join_triangles
@@ -256,3 +256,30 @@ def test_pictures_are_the_same_on_average(driver, guide_share):
 def test_as_many_photons_are_aimed_as_asked_for(driver, guide_share):
     with opened(room(), driver, guide_share=guide_share, **COMMON) as made:
         assert made.projected_scene.photon_scene.projection.share == guide_share
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_objects_are_what_hangs_together_by_corners(seed):
+    """Chains of triangles, of which each has one corner of the one before, at whichever place; all in any order."""
+    random = np.random.default_rng(seed)
+    triangles, objects = [], []
+    for number in range(6):
+        corner = random.random(3)
+        for _ in range(1 + 7 * number):
+            triangle = random.random((3, 3))
+            triangle[random.integers(3)] = corner
+            corner = triangle[random.integers(3)]
+            triangles.append(triangle)
+            objects.append(number)
+    order = random.permutation(len(triangles))
+    given, expected = np.array(triangles, np.float32)[order], np.array(objects)[order]
+    labels = connected(given)
+    assert sorted(set(labels.tolist())) == list(range(6))
+    assert len(set(zip(labels.tolist(), expected.tolist(), strict=True))) == 6
+    middles = middles_of_objects(given, labels)
+    for number in range(6):
+        own = given[expected == number].reshape(-1, 3).astype(np.float64)
+        box = 0.5 * (own.min(axis=0) + own.max(axis=0))
+        np.testing.assert_allclose(
+            middles[expected == number], np.tile(box, ((expected == number).sum(), 1)), rtol=1e-6
+        )

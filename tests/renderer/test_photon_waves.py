@@ -7,10 +7,13 @@ import pytest
 
 import tracecore
 from renderer.drivers.driver import RenderSettings
-from renderer.drivers.pass_photons import photon_task
+from renderer.drivers.pass_photons import WHOLE, photon_task
+from renderer.drivers.photon import PhotonDriver
 from renderer.gpu import photon_maps, photon_waves
 from renderer.gpu.photon_waves import PhotonWaves, why_not
+from renderer.photons.importance import NEEDED_SPHERES
 from renderer.photons.store import PHOTON_RAYS
+from renderer.photons.targets import MOST_TARGETS
 from renderer.photons.tracing import trace_photons
 from renderer.scene.packed_scene import pack_scene
 from scenes import load
@@ -63,6 +66,18 @@ def test_only_the_tracer_of_a_gpu_has_one_to_shade_on():
     snapshot = load("cornell").snapshot(0.0)
     with tracecore.open_tracer(snapshot.positions, device="cpu", threads=1) as tracer:
         assert why_not(pack_scene(snapshot), tracer) == "only the tracer of a GPU has one to shade on (--device gpu)"
+
+
+def test_lanes_have_memory_for_all_places_that_a_pilot_finds():
+    """A street with panes has as many as there may be."""
+    snapshot, settings = load("street").snapshot(0.0), RenderSettings(width=32, height=24, threads=1)
+    with tracecore.open_tracer(snapshot.positions, device="cpu", threads=1) as tracer:
+        driver = PhotonDriver(snapshot, tracer, settings)
+        scene, task = driver.photon_requests(0)[WHOLE]
+        driver.close()
+    assert len(scene.photon_scene.projection.targets) == NEEDED_SPHERES + MOST_TARGETS
+    wave = photon_waves.new_wave(np, scene, task, (1, 1), 1)
+    assert wave.guides.shape[2] >= len(scene.photon_scene.projection.targets)
 
 
 def test_maps_of_few_photons_are_sorted_in_one_row(monkeypatch):

@@ -4,11 +4,12 @@ import numpy as np
 import pytest
 from numba import njit
 
-from renderer.simd.columns import CHUNK, COLUMN, ELEMENTS, VECTOR_WIDTH, get3, put, put3
+from renderer.simd.columns import CHUNK, COLUMN, ELEMENTS, VECTOR_WIDTH, fields, for_lanes, get3, overlaid, put, put3
 from renderer.simd.loops import each, each_pair, whole
 from renderer.simd.packing import close_gaps, copy_line, list_indices, pack_chunk, pack_columns, pack_numbered
 from renderer.simd.rows import gather_columns
 from tracecore.compilation.cached import inlined
+from tracecore.compilation.lanes import LANES
 from tracecore.compilation.vector import address
 
 #: Bits of all kinds: those of NaN too must pass.
@@ -173,3 +174,20 @@ def test_each_place_is_met_once_and_none_behind(count, loop):
     assert np.array_equal(target[:3, :count], 2.0 * source[:, :count])
     assert np.array_equal(target[3, :count], source[0, :count] + source[1, :count] + source[2, :count])
     assert np.all(target[:, count:] == 7.0)
+
+
+def test_columns_of_stages_lie_in_the_same_memory_behind_those_that_are_kept():
+    kept = fields("<f4", "position:3") + fields("<i4", "kind")
+    columns = overlaid(kept, fields("<f4", "a b:2"), fields("<u4", "c"))
+    offsets = {name: offset // COLUMN for name, (_, offset, *_) in columns.fields.items()}
+    assert offsets == {"position": 0, "kind": 12, "a": 16, "b": 20, "c": 16}
+    assert columns.itemsize == 28 * COLUMN
+    lanes = for_lanes(columns)
+    assert {name: (kind.shape, offset // LANES) for name, (kind, offset, *_) in lanes.fields.items()} == {
+        "position": ((3, LANES), 0),
+        "kind": ((LANES,), 12),
+        "a": ((LANES,), 16),
+        "b": ((2, LANES), 20),
+        "c": ((LANES,), 16),
+    }
+    assert lanes.itemsize == 28 * LANES
