@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 from renderer.drivers.driver import Driver
 from renderer.errors import UsageError
-from renderer.settings.picture import DRIVER_SETTINGS
+from renderer.settings.picture import AUTO_DRIVER, DRIVER_SETTINGS
 from scenes.keys.place import did_you_mean
 from tracecore.on_demand import OnDemand
 
@@ -41,7 +41,7 @@ def register_driver(driver: D) -> D:
     name = getattr(driver, "name", None)
     if not isinstance(name, str) or not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9+._-]*", name):
         raise UsageError(f"a driver's name is made of letters, digits and + - _ . , got {name!r}")
-    if name in DRIVERS:
+    if name in DRIVERS or name == AUTO_DRIVER:
         raise UsageError(f"driver '{name}' is registered already; choose another name")
     missing = [method for method in ("render_pass", "close") if not callable(getattr(driver, method, None))]
     if issubclass(driver, Driver) and (driver.render_pass, driver.passes) == (Driver.render_pass, Driver.passes):

@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
@@ -28,7 +28,7 @@ from renderer.run.picture.make_picture import make_picture, picture_by_pass
 from renderer.run.picture.picture_files import written_files
 from renderer.run.plan import Plan, layers_for
 from renderer.scene.render_context import RenderContext, context_of, gpu_found_meanwhile, viewing_of
-from renderer.settings.picture import DEFAULT_DRIVER, DRIVER_SETTINGS, Settings
+from renderer.settings.picture import AUTO_DRIVER, DEFAULT_DRIVER, DRIVER_SETTINGS, Settings
 from scenes import loading
 from scenes.document import Scene
 from scenes.files.memory import limit_memory
@@ -164,7 +164,7 @@ def plan_picture(scene: AnyScene, settings: Settings, *, is_sequence: bool = Fal
     load_installed()
     limit_memory(settings.memory)
     taken: dict[str, Any] = {"threads": bounded_threads(settings.threads)}
-    if settings.driver is not None:
+    if settings.driver not in (None, AUTO_DRIVER):
         check_driver(settings, settings.driver)
     check_motion(settings, scene, is_sequence=is_sequence)
     check_files(settings, is_sequence=is_sequence)
@@ -193,7 +193,7 @@ def plan_picture(scene: AnyScene, settings: Settings, *, is_sequence: bool = Fal
             check_camera(scene.name, settings.camera, scene.document.cameras)
         note_stillness(scene, settings, is_sequence=is_sequence)
     proposed: dict[str, Any] = {} if isinstance(scene, Snapshot) else dict(scene.document.settings)
-    name = settings.driver or proposed.get("driver") or DEFAULT_DRIVER
+    name = chosen_driver(settings, scene, settings.driver or proposed.get("driver") or DEFAULT_DRIVER)
     check_driver(settings, name)
     driver = find_driver(name)
     for key, value in proposed.items():  # where nothing is said, but for what the driver has no use for
@@ -202,6 +202,23 @@ def plan_picture(scene: AnyScene, settings: Settings, *, is_sequence: bool = Fal
     seconds = time.perf_counter() - start
     settings = replace(settings, **taken | {"driver": name})
     return Plan(scene=scene, settings=settings, driver=driver, load_seconds=seconds)
+
+
+def chosen_driver(settings: Settings, scene: Scene | Snapshot, name: str) -> str:
+    """Returns the name of a driver; for AUTO_DRIVER it is that for the light of the scene, of those that can have what
+    is asked for, and why is logged."""
+    if name != AUTO_DRIVER:
+        return name
+    from renderer.drivers.choice import best_drivers
+
+    names, why = best_drivers(scene if isinstance(scene, Snapshot) else scene.at(scene.animation.start))
+    for name in names:
+        with suppress(UsageError):
+            check_driver(settings, name)
+            if not settings.quiet:
+                log.warning("note: driver '%s': %s", name, why if name == names[0] else "it takes what is asked for")
+            return name
+    return names[0]
 
 
 def note_stillness(scene: Scene, settings: Settings, *, is_sequence: bool) -> None:

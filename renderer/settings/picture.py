@@ -31,6 +31,8 @@ from scenes.keys.values import PROPOSALS, Choice, Flag, Number, Text, Vector, Wh
 MIN_BATCH, MAX_BATCH = 256, 65536
 
 DEFAULT_DRIVER, DEFAULT_FILTER, DEFAULT_PASSES, DEFAULT_MOTION_SAMPLES = "photon", "box", 64, 16
+#: What stands for a driver that is chosen by the light of the scene.
+AUTO_DRIVER = "auto"
 #: A draft has so many passes, and so many times fewer columns and rows.
 DRAFT_PASSES, DRAFT_SHARE = 4, 4
 DEFAULT_UPDATE: Literal["auto"] = "auto"

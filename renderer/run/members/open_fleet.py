@@ -9,7 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from renderer.plugins import loaded_files
-from renderer.settings.picture import DEFAULT_DRIVER
+from renderer.settings.picture import AUTO_DRIVER, DEFAULT_DRIVER
 from renderer.settings.setting import LOCAL
 
 if TYPE_CHECKING:
@@ -97,4 +97,4 @@ def prepare(work: str) -> None:
         from renderer.drivers import find_driver
         from renderer.run.members import picture_member  # noqa: F401
 
-        load_all(find_driver(work).code)
+        load_all(find_driver(DEFAULT_DRIVER if work == AUTO_DRIVER else work).code)
