@@ -11,7 +11,8 @@ depth: the thread, the batch and the index in it change no bit.
 # mypy: disable-error-code="no-untyped-call"
 
 import math
-from typing import NamedTuple
+from functools import cache
+from typing import Any, NamedTuple
 
 import numba
 import numpy as np
@@ -273,13 +274,19 @@ def make_eye_paths_ready(table: BsdfTable, diffuse: int, columns: int = 0) -> No
     diffuse, columns: see `eye_needs`."""
     for name in sorted(eye_needs(diffuse, columns)):
         need(name)
-    chunk = numba.from_dtype(EYE_COLUMNS)
-    arguments = (chunk, types.int64, rules_type(), types.int64)
+    arguments = loop_arguments(EYE_COLUMNS)
     loops = {LIGHT: light_vertices, SCATTER: scatter_paths} if diffuse != OCCLUDE else {}
     loops |= {SHOW: show_bases} if diffuse in ASKING else {}
     loops |= {ALBEDO: show_albedos} if columns > LAYER_BIAS + 1 else {}
     make_ready(table.bsdfs, {which: (loop, arguments) for which, loop in loops.items()})
-    make_shaders_ready(table, AT_POINT, chunk)
+    make_shaders_ready(table, AT_POINT, arguments[0])
+
+
+@cache
+def loop_arguments(columns: np.dtype[Any]) -> tuple[Any, ...]:
+    """Returns Numba's types of the arguments of loops over vertices but for the kind, which it takes milliseconds to
+    find. columns: of a chunk."""
+    return numba.from_dtype(columns), types.int64, rules_type(), types.int64
 
 
 @inlined

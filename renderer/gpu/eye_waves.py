@@ -12,20 +12,18 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from functools import cache, partial
+from functools import partial
 from typing import Any, NamedTuple
 
-import numba
 import numpy as np
 import numpy.typing as npt
-from numba import types
 
-from renderer.camera_paths.bounce import eye_needs, scatter_paths
+from renderer.camera_paths.bounce import eye_needs, loop_arguments, scatter_paths
 from renderer.camera_paths.lighting import light_vertices
 from renderer.camera_paths.loops import EYE_COUNTERS
 from renderer.camera_paths.paths import SHADOW_WORDS, EyeJob
 from renderer.camera_paths.task import ASKING, OCCLUDE, EyeTask
-from renderer.camera_paths.vertices import rules_type, show_bases
+from renderer.camera_paths.vertices import show_bases
 from renderer.film.film import Sums
 from renderer.gpu.eye_kernel import (
     BATCH_ROWS,
@@ -215,12 +213,11 @@ def shader_of(task: EyeTask) -> Callable[[EyeWave], None]:
     return shade_occlusion_wave if task.diffuse == OCCLUDE else shade_eye_wave
 
 
-@cache
 def eye_units(diffuse: int) -> dict[int, tuple[Any, tuple[Any, ...]]]:
     """Returns the loops of BSDFs that eye paths need, as `with_loops` takes them. diffuse: see `eye_needs`."""
     if diffuse == OCCLUDE:
         return {}
-    arguments = (numba.from_dtype(WARP_PATHS), types.int64, rules_type(), types.int64)
+    arguments = loop_arguments(WARP_PATHS)
     units = {LIGHT: light_vertices, SCATTER: scatter_paths} | ({SHOW: show_bases} if diffuse in ASKING else {})
     return {which: (one, arguments) for which, one in units.items()}
 

@@ -12,12 +12,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from functools import cache
 from typing import Any, NamedTuple
 
-import numba
 import numpy as np
-from numba import types
 
 from renderer.gpu import waves
 from renderer.gpu.photon_kernel import (
@@ -34,7 +31,7 @@ from renderer.photons.batch import PhotonTask
 from renderer.photons.importance import NEEDED_SPHERES
 from renderer.photons.photon_map import PHOTON_WORDS, Words
 from renderer.photons.ranges import in_sequence
-from renderer.photons.scattering import landing_type, scatter_photons
+from renderer.photons.scattering import loop_arguments, scatter_photons
 from renderer.photons.store import PHOTON_COUNTERS, STORE_COLUMNS, STORE_INDEX
 from renderer.photons.targets import MOST_TARGETS
 from renderer.scene.packed_scene import PackedScene
@@ -102,10 +99,9 @@ def why_not(scene: PackedScene, tracer: Any) -> str | None:
     return reason
 
 
-@cache
 def photon_units() -> dict[int, tuple[Any, tuple[Any, ...]]]:
     """Returns the loops of BSDFs that photons need, as `with_loops` takes them."""
-    return {PHOTONS: (scatter_photons, (numba.from_dtype(WARP_HITS), types.int64, landing_type()))}
+    return {PHOTONS: (scatter_photons, loop_arguments(WARP_HITS))}
 
 
 def begin_to_compile(tracer: GpuTracer, scene: PackedScene, task: PhotonTask) -> None:

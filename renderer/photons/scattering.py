@@ -3,6 +3,7 @@
 # Numba's interface for extensions carries no types.
 # mypy: disable-error-code="no-untyped-call"
 
+from functools import cache
 from typing import Any, NamedTuple
 
 import numba
@@ -134,13 +135,16 @@ def power_of(flux: Vec3) -> float:
 
 def make_photons_ready(table: BsdfTable) -> None:
     """Has the loops of the BSDFs of a scene be there, before photons call them."""
-    chunk, landing = numba.from_dtype(HIT_COLUMNS), landing_type()
-    make_ready(table.bsdfs, {PHOTONS: (scatter_photons, (chunk, types.int64, landing))})
-    make_shaders_ready(table, PHOTON_AT_POINT, chunk)
+    arguments = loop_arguments(HIT_COLUMNS)
+    make_ready(table.bsdfs, {PHOTONS: (scatter_photons, arguments)})
+    make_shaders_ready(table, PHOTON_AT_POINT, arguments[0])
 
 
-def landing_type() -> Any:
-    """Returns Numba's type of a `Landing`."""
+@cache
+def loop_arguments(columns: np.dtype[Any]) -> tuple[Any, ...]:
+    """Returns Numba's types of the arguments of `scatter_photons` but for the kind, which it takes milliseconds to
+    find. columns: of a chunk."""
     zero = np.uint32(0)
     key: Bits4 = (zero, zero, zero, zero)
-    return numba.typeof(Landing(PhotonLimits(np.int32(0), np.int32(0), key, False, False), 0, 0, 0, 0))
+    landing = Landing(PhotonLimits(np.int32(0), np.int32(0), key, False, False), 0, 0, 0, 0)
+    return numba.from_dtype(columns), types.int64, numba.typeof(landing)

@@ -116,7 +116,7 @@ def trace_to_stores(
     def make_loop(worker: Worker) -> Loop:
         store = workers.take("photon store", PhotonStore)
         batches: PhotonBatches = worker.kept("photon batches", lambda: new_batches(worker.port, workers.batches(1)))
-        scratch = new_scratch(worker.port.rays.shape[2])
+        scratch: PhotonScratch = worker.kept("photon scratch", lambda: new_scratch(worker.port.rays.shape[2]))
         store.clear()
         stores.append(store)
         batches.live[:], batches.active[:] = 1, 0
