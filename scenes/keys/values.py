@@ -309,7 +309,12 @@ MAX_SIDE, MAX_PIXELS = 16384, 1 << 26
 RADIUS = Number(1e-12, 1e12)
 
 ROWS = (
-    Key("driver", Text("a name"), "name of a driver, the algorithm that makes the picture, or auto: by the light of the scene", '"path"'),
+    Key(
+        "driver",
+        Text("a name"),
+        "name of a driver, the algorithm that makes the picture, or auto: by the light of the scene",
+        '"path"',
+    ),
     Key("size", Size(MAX_SIDE, MAX_PIXELS), "width and height in pixels", "[400, 300]"),
     Key("passes", Whole(1, 10**6), "passes, which are samples per pixel", "64"),
     Key("photons", Whole(1, 2 * 10**9), "photons that are emitted in each pass", "300000"),

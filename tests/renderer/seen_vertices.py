@@ -13,7 +13,7 @@ from renderer.shading.queues import queue_of
 
 #: Columns of eye paths, none of them in the memory of others: Python hands a record on as bytes, of which each has one
 #: meaning.
-EYE_APART = np.dtype([(name, kind) for name, (kind, *_) in EYE_COLUMNS.fields.items()])
+EYE_APART = np.dtype([(name, kind) for name, (kind, *_) in (EYE_COLUMNS.fields or {}).items()])
 
 
 def vertex_at(snapshot, triangle, uv, wo, *, width=0.0):

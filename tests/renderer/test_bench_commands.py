@@ -25,6 +25,7 @@ from renderer.bench import (
     shading_benchmark,
 )
 from renderer.drivers import DRIVERS
+from renderer.drivers.occlusion import OcclusionDriver
 from scenes.errors import SceneError
 from tracecore.benchmarks import gpu_benchmark
 from tracecore.benchmarks.compare_embree import room_of_spheres
@@ -158,7 +159,7 @@ def test_passes_of_a_timed_picture_may_come_added_up(measured, monkeypatch):
     """As in `tracecore render`: nobody looks at each of them, so that a GPU adds them up."""
     made = []
 
-    class Watched(DRIVERS["ao"]):
+    class Watched(OcclusionDriver):
         def __init__(self, snapshot, tracer, settings):
             made.append(settings)
             super().__init__(snapshot, tracer, settings)
@@ -198,8 +199,7 @@ def test_a_reference_of_another_size_is_refused(tmp_path, capsys):
 
 def test_film(measured, capsys):
     small = ("--frames", "0:5:2", "--size=8x6", "--passes", "1", "--driver", "ao", "--threads", "1", "--exposure", "-1")
-    small += ("--shading", "auto")
-    figures = measured("film", "museum:10k", *small, "--devices", "cpu", "--repeat", "2")
+    figures = measured("film", "museum:10k", *small, "--devices", "cpu", "--repeat", "2", "--shading", "auto")
     assert_explained([figures], figure_keys.FILM)
     (row,) = figures["films"]
     told = [row[name] for name in ("scene", "driver", "device", "shading", "frames")]

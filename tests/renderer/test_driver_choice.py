@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,7 +16,7 @@ from scenes import load, shipped
 from scenes.lights import DistantLight, PointLight
 from scenes.model import Material
 
-SMALL = {"size": (16, 12), "passes": 2, "device": "cpu", "threads": 1}
+SMALL: dict[str, Any] = {"size": (16, 12), "passes": 2, "device": "cpu", "threads": 1}
 
 
 @pytest.mark.parametrize(
@@ -43,7 +44,7 @@ def test_lamps_that_paths_cannot_meet_want_caustics_where_there_are_mirrors():
     lamp = PointLight(position=(0, 0, 2), intensity=(1, 1, 1))
     for lights, expected in (((), "path"), ((wide,), "path"), ((narrow,), "path+caustics"), ((lamp,), "path+caustics")):
         assert best_drivers(replace(outdoor, lights=lights))[0][0] == expected
-    dull = [Material(diffuse=(0.5, 0.5, 0.5))] * len(outdoor.materials)
+    dull = (Material(diffuse=(0.5, 0.5, 0.5)),) * len(outdoor.materials)
     assert best_drivers(replace(outdoor, lights=(lamp,), materials=dull))[0][0] == "path"
     lit = replace(outdoor, lights=(), environment=None)
     assert best_drivers(replace(lit, background=(0.0, 0.0, 0.0)))[0][0] == "photon"

@@ -179,11 +179,11 @@ def test_each_place_is_met_once_and_none_behind(count, loop):
 def test_columns_of_stages_lie_in_the_same_memory_behind_those_that_are_kept():
     kept = fields("<f4", "position:3") + fields("<i4", "kind")
     columns = overlaid(kept, fields("<f4", "a b:2"), fields("<u4", "c"))
-    offsets = {name: offset // COLUMN for name, (_, offset, *_) in columns.fields.items()}
+    offsets = {name: offset // COLUMN for name, (_, offset, *_) in (columns.fields or {}).items()}
     assert offsets == {"position": 0, "kind": 12, "a": 16, "b": 20, "c": 16}
     assert columns.itemsize == 28 * COLUMN
     lanes = for_lanes(columns)
-    assert {name: (kind.shape, offset // LANES) for name, (kind, offset, *_) in lanes.fields.items()} == {
+    assert {name: (kind.shape, offset // LANES) for name, (kind, offset, *_) in (lanes.fields or {}).items()} == {
         "position": ((3, LANES), 0),
         "kind": ((LANES,), 12),
         "a": ((LANES,), 16),

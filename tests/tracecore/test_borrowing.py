@@ -67,7 +67,8 @@ def test_alike_tuples_have_their_type_found_once(monkeypatch):
     record = np.dtype([("a", np.int32), ("b", np.float32)])
     unlike = [numbers, frozen, numbers[:, 0], numbers[:, ::2], numbers.T, np.ones((2, 2), np.float32)]
     unlike += [np.zeros(3, record), np.zeros(3, record.descr[::-1]), np.ones(3), np.ones(3, np.uint64)]
-    pairs: list[Any] = [Pair(one, 1) for one in unlike] + [Pair(numbers, one) for one in (1.5, np.uint64(1), True)]
+    others: list[Any] = [1.5, np.uint64(1), True]
+    pairs: list[Any] = [Pair(one, 1) for one in unlike] + [Pair(numbers, one) for one in others]
     pairs += [Nested((one, one), pairs[0], (1, 2)) for one in unlike[:2]]
     assert [lent_type(pair) for pair in pairs] == [Borrowed(typeof(pair)) for pair in pairs]
     assert len({lent_type(pair) for pair in pairs}) == len(pairs)
