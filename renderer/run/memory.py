@@ -35,7 +35,7 @@ GPU_TRIANGLE_BYTES, GPU_BATCHES = 96, 4
 #: Bytes of a triangle while a GPU builds the tree, and names of the builders that it may be.
 GPU_BUILD_BYTES, GPU_BUILDERS = 250, ("lbvh",)
 #: Paths of a wave that a large GPU shades; bytes of one there, and of each of its shadow rays.
-WAVE_PATHS, PATH_BYTES, SHADOW_BYTES = 144 * 9 * 512, 232, 120
+WAVE_PATHS, PATH_BYTES, SHADOW_BYTES = 144 * 12 * 512, 232, 120
 #: Sums of the film, two numbers each, with room for the next one: of a column of the picture, which has one for either
 #: half of the passes, and of one beside it. Bytes of a pixel while files are made of them.
 FILM_SUMS, FEATURE_SUMS, FILE_BYTES = 8, 4, 80

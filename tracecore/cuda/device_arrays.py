@@ -30,6 +30,8 @@ class DeviceArrays:
         self._device, self._stream = device, Stream(device)
         self._memory: list[DeviceMemory] = []
         self._copies: dict[int, tuple[Any, Any]] = {}
+        #: Whether all zeros so far are known to be there.
+        self._are_there = True
 
     def copied(self, value: Any) -> Any:
         """Returns a value whose arrays, at any depth, are on the device, each of them once. Nobody reads them on the
@@ -57,12 +59,15 @@ class DeviceArrays:
         memory = DeviceMemory(self._device, int(np.prod(shape)) * np.dtype(dtype).itemsize)
         if memory.size > 0:
             self._stream.clear(memory.address, memory.size)
+            self._are_there = False
         self._memory.append(memory)
         return array_on_device(memory.address, shape, dtype)
 
     def structure(self, value: Any) -> DeviceMemory:
         """Returns a named tuple as it lies in memory, whose arrays are on the device already."""
-        self._stream.finish(self)
+        if not self._are_there:
+            self._stream.finish(self)
+            self._are_there = True
         return DeviceMemory.holding(self._device, laid_out(value))
 
 
