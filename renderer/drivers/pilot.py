@@ -49,9 +49,8 @@ def probes(driver: PhotonMapDriver, scene: PackedScene) -> PhotonRequest:
 def learn_radii(driver: PhotonMapDriver, settings: RenderSettings, team: Team) -> None:
     """Learns in a pass how wide to look for photons: as wide as the first surfaces that the eye meets need it, and
     where that is too wide behind them."""
-    task = photon_task(driver.projected_scene, driver.settings, PILOT, min_bounces=1)
     views = views_of(driver.scene, driver.tracer, driver.camera, driver.settings)
-    request = PhotonRequest(driver.projected_scene, task)
+    request = probes(driver, driver.projected_scene)
     near, behind = driver.found_with_radii(PILOT, request, (views.widest, -views.widest), team)
     radii = driver.pixel_radii = pixel_radii(views, near)
     sent, emitted, radius = driver.emitted, driver.emitted, driver.first_radius
