@@ -175,7 +175,7 @@ class EyeDriver(Driver):
     def _passes_on_gpu(self, indices: Iterator[int]) -> Generator[MadeShare]:
         """Yields passes that waves on a GPU make, several of them together, and the next ones while these are looked
         at, unless a pass needs those before it or threads, which share the GPU, add what the eye meets first."""
-        waves = self._waves = self._waves or self.by_workers(self._new_waves)
+        waves = self._waves = self._waves or self._new_waves()
         together = 1 if self.is_sequential else waves.passes_together(adds_up=self.settings.adds_up)
         groups = iter(lambda: list(islice(indices, together)), [])
         is_alone = self.is_sequential or self._has_features
@@ -213,22 +213,22 @@ class EyeDriver(Driver):
             self._add_work(work)
             yield made
 
-    def _new_waves(self, team: Team) -> EyeWaves:
+    def _new_waves(self) -> EyeWaves:
         from renderer.gpu.eye_waves import EyeWaves
 
         crop, slots = self.settings.crop or (0, 0, *self.settings.film_size), self._shadow_slots()
-        return EyeWaves(self.tracer, self._job_of_waves(team), slots, crop, self.gpu_bytes_of_pass())  # type: ignore[arg-type]
+        return EyeWaves(self.tracer, self._job_of_waves(), slots, crop, self.gpu_bytes_of_pass())  # type: ignore[arg-type]
 
     def begin_to_compile(self) -> None:
         """Has code for a GPU compiled, where one shades, while something else is done."""
         if self.why_on_cpu is None:
             from renderer.gpu.eye_waves import begin_to_compile
 
-            begin_to_compile(self.tracer, self.by_workers(self._job_of_waves), self._shadow_slots())  # type: ignore[arg-type]
+            begin_to_compile(self.tracer, self._job_of_waves(), self._shadow_slots())  # type: ignore[arg-type]
 
-    def _job_of_waves(self, team: Team) -> EyeJob:
-        image, (task, lookup) = np.zeros((1, LAYER_COLUMNS[self.settings.layers])), self.task_of_waves()
-        return self.eye_job(PassSite(team, self.pixels), task, lookup, image=image)
+    def _job_of_waves(self) -> EyeJob:
+        task, lookup = self.task_of_waves()
+        return self.eye_job(self.pixels, task, lookup, np.zeros((1, LAYER_COLUMNS[self.settings.layers])))
 
     def task_of_waves(self) -> tuple[EyeTask, PhotonLookup]:
         """Returns what passes on a GPU have in common: a task, and photons of the same kind as theirs."""
@@ -296,7 +296,7 @@ class EyeDriver(Driver):
         carried = self.carries()
         site.team.release_next()
         if index < FEATURE_PASSES and self._has_features:
-            features = self.eye_job(site, self.eye_task(index), no_photons(), image=image)
+            features = self.eye_job(site.pixels, self.eye_task(index), no_photons(), image)
             self.run_eye_loop(site, run_features, features, 1)
         site.give_back()
         return MadeShare(within_crop(image, self.settings), site.work, carried)
@@ -358,29 +358,27 @@ class EyeDriver(Driver):
         return self._light_samples()
 
     def trace_eye_paths(self, site: PassSite, task: EyeTask, lookup: PhotonLookup) -> Radiance:
-        job = self.eye_job(site, task, lookup)
+        shape = self.settings.height * self.settings.width, LAYER_COLUMNS[self.settings.layers]
+        job = self.eye_job(site.pixels, task, lookup, site.team.zeros(shape))
         self.on_job(job)
         return self.run_eye_loop(site, self.run_loop, job, self._eye_slots)
 
-    def eye_job(
-        self,
-        site: PassSite,
-        task: EyeTask,
-        lookup: PhotonLookup,
-        image: Radiance | None = None,
-    ) -> EyeJob:
-        """Returns what a loop over eye paths is to do. image: to which it adds, or None for a black one."""
-        shape = self.settings.height * self.settings.width, LAYER_COLUMNS[self.settings.layers]
+    def eye_job(self, pixels: npt.NDArray[np.int32], task: EyeTask, lookup: PhotonLookup, image: Radiance) -> EyeJob:
+        """Returns what a loop over eye paths is to do.
+
+        pixels: (n,) int32, in which they begin.
+        image: to which it adds.
+        """
         return EyeJob(
             scene=self.scene,
             lookup=lookup,
             task=task,
             camera=self.camera,
             size=(self.settings.width, self.settings.height),
-            pixels=site.pixels,
+            pixels=pixels,
             taken=np.zeros(1, np.int64),
             reach=self.reach,
-            image=site.team.zeros(shape) if image is None else image,
+            image=image,
         )
 
     def run_eye_loop(self, site: PassSite, run: EyeLoop, job: EyeJob, slots: int) -> Radiance:

@@ -35,7 +35,7 @@ class PhotonDriver(PhotonMapDriver):
         if self.has_pilot and settings.projection and self.scene.lights.power > 0.0:
             if settings.shading != "cpu":
                 self.begin_to_compile()
-            self.by_workers(lambda team: look_about(self, settings, team))
+            look_about(self, settings)
 
     @in_waves_too
     def trace_pass(self, index: int, site: PassSite) -> Radiance:

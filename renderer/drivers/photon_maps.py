@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -159,12 +159,13 @@ class PhotonMapDriver(EyeDriver):
         passes = 1 if self.is_sequential or self.has_one_map else max(1, fitting)
         return PhotonMaps(self.tracer, scene, task, passes)  # type: ignore[arg-type]
 
-    def count_stored(self, request: PhotonRequest, photons: int, team: Team) -> int:
+    def count_stored(self, request: PhotonRequest, photons: int) -> int:
         """Returns how many of the first photons of a request are stored."""
         if self.why_on_cpu is None:
             stored = self.gpu_maps.photons.store(request.scene, [request.task], range(photons))
             return int(stored.counters[0, PHOTONS_STORED])
-        return trace_photons(request.scene, request.task, team, range(photons)).counts.stored
+        traced = self.by_workers(lambda team: trace_photons(request.scene, request.task, team, range(photons)))
+        return traced.counts.stored
 
     def projected(self, share: float, needed: Doubles = NO_SPHERES) -> PackedScene:
         """Returns the scene with a share of its photons sent to mirrors and glass, and others to what is needed, unless
@@ -225,16 +226,19 @@ class PhotonMapDriver(EyeDriver):
         task, lookup = self._with_radii(task, lookup, radii)
         return self.trace_eye_paths(site, task, lookup), lookup.found
 
-    def found_with_radii(
-        self, index: int, request: PhotonRequest, each: Sequence[Doubles], team: Team
-    ) -> Sequence[Longs]:
+    def found_with_radii(self, index: int, request: PhotonRequest, each: Sequence[Doubles]) -> Sequence[Longs]:
         """Returns the photons that each pixel of a whole picture finds in pass `index` with the first radius, (pixels,)
         int64, for each of some radii of pixels, as `PhotonLookup` has them.
 
         request: the photons of the pass.
         """
         if self.why_on_cpu is None and self.settings.crop is None:
-            return self._found_in_waves(index, request, each, team)
+            return self._found_in_waves(index, request, each)
+        return self.by_workers(partial(self._found_by_team, index, request, each))
+
+    def _found_by_team(
+        self, index: int, request: PhotonRequest, each: Sequence[Doubles], team: Team
+    ) -> Sequence[Longs]:
         site = PassSite(team, pixels_by_tile(self.settings.width, self.settings.height))
         photons = PassPhotons({WHOLE: request}, self.emitted, site)
         lookup = look_up(photons.build_map(WHOLE, self.first_radius))
@@ -243,15 +247,13 @@ class PhotonMapDriver(EyeDriver):
         site.give_back()
         return found
 
-    def _found_in_waves(
-        self, index: int, request: PhotonRequest, each: Sequence[Doubles], team: Team
-    ) -> Sequence[Longs]:
+    def _found_in_waves(self, index: int, request: PhotonRequest, each: Sequence[Doubles]) -> Sequence[Longs]:
         from renderer.gpu.eye_waves import EyePass
 
         made = self.gpu_maps.of_passes([{WHOLE: request}], self.emitted, [self.first_radius])
         maps = maps_of_pass(made.maps[0])
         self.pixel_radii = each[0]  # so that passes to come have room for radii
-        waves = self._waves = self._new_waves(team)
+        waves = self._waves = self._new_waves()
         return [waves.trace([EyePass(index, self.first_radius, maps, radii)]).found[0] for radii in each]
 
     def _with_radii(self, task: EyeTask, lookup: PhotonLookup, radii: Doubles) -> tuple[EyeTask, PhotonLookup]:

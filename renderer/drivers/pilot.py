@@ -10,7 +10,6 @@ from renderer.drivers.photon_maps import PhotonMapDriver
 from renderer.drivers.search_radius import FEW_PHOTONS, gathered_radius, pixel_radii, views_of
 from renderer.photons.importance import PILOT, Eye, needed_spheres
 from renderer.scene.packed_scene import PackedScene
-from tracecore.workers.tasks import Team
 
 #: Share of the photons that go to mirrors and glass at least, where others are sent to what is needed.
 SHARP_SHARE = 0.15
@@ -22,23 +21,24 @@ PROBES, ENOUGH_STORED = 1 << 13, 0.4
 AIMING_GAIN = 2.25
 
 
-def look_about(driver: PhotonMapDriver, settings: RenderSettings, team: Team) -> None:
+def look_about(driver: PhotonMapDriver, settings: RenderSettings) -> None:
     """Learns whether few photons are stored and, if so, has them sent where light is needed, if that pays, and learns
     how far they are looked for, unless the user has named a radius or the driver looks for them in a way of its own.
 
     settings: as the user has left them.
     """
-    usual = driver.count_stored(probes(driver, driver.projected_scene), PROBES, team)
+    usual = driver.count_stored(probes(driver, driver.projected_scene), PROBES)
     if usual > ENOUGH_STORED * PROBES:
         return
     task = photon_task(driver.scene, driver.settings, PILOT, min_bounces=1)
-    needed = needed_spheres(driver.scene, Eye(driver.camera, driver.tracer), task, team)
+    eye = Eye(driver.camera, driver.tracer)
+    needed = driver.by_workers(lambda team: needed_spheres(driver.scene, eye, task, team))
     share = max(settings.guide_share, SHARP_SHARE) if driver.has_sharp else settings.guide_share
     aimed = driver.projected(share, needed)
-    if len(needed) and driver.count_stored(probes(driver, aimed), PROBES, team) > AIMING_GAIN * usual:
+    if len(needed) and driver.count_stored(probes(driver, aimed), PROBES) > AIMING_GAIN * usual:
         driver.projected_scene = aimed
     if settings.radius is None and driver.diffuse == INDIRECT and not driver.is_sequential:
-        learn_radii(driver, settings, team)
+        learn_radii(driver, settings)
 
 
 def probes(driver: PhotonMapDriver, scene: PackedScene) -> PhotonRequest:
@@ -46,12 +46,12 @@ def probes(driver: PhotonMapDriver, scene: PackedScene) -> PhotonRequest:
     return PhotonRequest(scene, photon_task(scene, driver.settings, PILOT, min_bounces=1))
 
 
-def learn_radii(driver: PhotonMapDriver, settings: RenderSettings, team: Team) -> None:
+def learn_radii(driver: PhotonMapDriver, settings: RenderSettings) -> None:
     """Learns in a pass how wide to look for photons: as wide as the first surfaces that the eye meets need it, and
     where that is too wide behind them."""
     views = views_of(driver.scene, driver.tracer, driver.camera, driver.settings)
     request = probes(driver, driver.projected_scene)
-    near, behind = driver.found_with_radii(PILOT, request, (views.widest, -views.widest), team)
+    near, behind = driver.found_with_radii(PILOT, request, (views.widest, -views.widest))
     radii = driver.pixel_radii = pixel_radii(views, near)
     sent, emitted, radius = driver.emitted, driver.emitted, driver.first_radius
     if settings.photons is None and np.count_nonzero(radii < 0.0) > len(near) // 2:

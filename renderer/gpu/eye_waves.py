@@ -129,6 +129,7 @@ class EyeWaves:
             fitting = int(0.5 * IMAGE_SHARE * free) // (per_pixel * job.size[0] * job.size[1] + pass_bytes)
             #: Passes that are under way together, at most.
             self.most_passes = max(1, min(PATHS_TOGETHER // len(job.pixels), fitting, MOST_PASSES))
+            arrays.share(scene)
             job = arrays.copied(job._replace(scene=scene))
             fitting = int(BATCH_SHARE * free) // bytes_of_warp(job, slots)
             warps = min(tracer.gpu.multiprocessors * WARPS, fitting)

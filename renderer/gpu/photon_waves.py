@@ -200,6 +200,7 @@ class PhotonWaves:
         """Returns a scene as it lies on the GPU."""
         if id(scene) not in self._scenes:
             numbered, _ = with_loops(scene, photon_units())
+            self._arrays.share(numbered)
             self._scenes[id(scene)] = scene, self._arrays.copied(numbered)
         return self._scenes[id(scene)][1]
 

@@ -1,7 +1,6 @@
 """Eye paths that a GPU traces and shades in waves: pictures that threads of the CPU make, and where it cannot be."""
 
 from dataclasses import replace
-from functools import partial
 from types import SimpleNamespace
 from typing import Any, ClassVar
 
@@ -137,29 +136,29 @@ def test_a_pilot_has_waves_find_what_loops_find(monkeypatch):
         driver = PhotonDriver(snapshot, tracer, settings)
         task = photon_task(driver.projected_scene, driver.settings, 7, min_bounces=1)
         request, each = PhotonRequest(driver.projected_scene, task), [np.full(96, radius) for radius in (0.5, -0.5)]
-        expected = driver.by_workers(partial(driver.found_with_radii, 7, request, each))
+        expected = driver.found_with_radii(7, request, each)
         traced: list[Any] = []
 
         def of_passes(requests, emitted, cells):
             assert (requests, emitted, cells) == ([{WHOLE: request}], 2000, [driver.first_radius])
             return SimpleNamespace(maps=[{}])
 
-        def of_team(team):
-            site = PassSite(team, driver.pixels)
-            lookup = look_up(PassPhotons({WHOLE: request}, 2000, site).build_map(WHOLE, driver.first_radius))
+        def trace(passes):
+            traced.extend(passes)
+            (one,) = passes
 
-            def trace(passes):
-                traced.extend(passes)
-                (one,) = passes
+            def found(team):
+                site = PassSite(team, driver.pixels)
+                lookup = look_up(PassPhotons({WHOLE: request}, 2000, site).build_map(WHOLE, driver.first_radius))
                 task = driver.eye_task(one.number, one.reach)
-                return SimpleNamespace(found=driver.trace_with_radii(site, task, lookup, one.radii)[1][None])
+                return driver.trace_with_radii(site, task, lookup, one.radii)[1][None]
 
-            return SimpleNamespace(trace=trace)
+            return SimpleNamespace(found=driver.by_workers(found))
 
         monkeypatch.setattr(driver, "why_on_cpu", None)
         monkeypatch.setitem(vars(driver), "gpu_maps", SimpleNamespace(of_passes=of_passes))
-        monkeypatch.setattr(driver, "_new_waves", of_team)
-        found = driver.by_workers(partial(driver.found_with_radii, 7, request, each))
+        monkeypatch.setattr(driver, "_new_waves", lambda: SimpleNamespace(trace=trace))
+        found = driver.found_with_radii(7, request, each)
         driver.close()
     np.testing.assert_array_equal(found, expected)
     assert [one.number for one in traced] == [7, 7]
@@ -178,7 +177,7 @@ def test_the_code_that_passes_need_is_compiled_while_a_pilot_looks_about(driver,
     settings = RenderSettings(width=8, height=6, threads=1, shading="gpu")
     with tracecore.open_tracer(snapshot.positions, device="cpu", threads=1) as tracer:
         made = find_driver(driver)(snapshot, tracer, settings)
-        needed = made.by_workers(made._job_of_waves)
+        needed = made._job_of_waves()
         (scene, task), *_ = made.photon_requests(0).values()
         made.close()
     early_photons, early = begun

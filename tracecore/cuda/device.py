@@ -130,6 +130,8 @@ class CudaDevice:
         self._lock = threading.Lock()
         self._attributes: dict[str, int] = {}
         self._modules: dict[bytes, Any] = {}
+        #: Of arrays that are on the device for all who want them, by their `id` (`tracecore.cuda.device_arrays`).
+        self.shared_memory: dict[int, DeviceMemory] = {}
 
     @functools.cached_property
     def name(self) -> str:

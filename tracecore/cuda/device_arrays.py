@@ -4,6 +4,7 @@
 # mypy: disable-error-code="misc, no-untyped-call"
 
 import ctypes
+import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -14,10 +15,13 @@ from numba import types
 from tracecore.compilation.borrowing import uncounted
 from tracecore.compilation.cached import compiled
 from tracecore.compilation.vector import emitting
-from tracecore.cuda.device import STAGING_BYTES, CudaDevice, DeviceMemory, Stream
+from tracecore.cuda.device import CudaDevice, DeviceMemory, Stream
 
 #: More bytes than any tuple has, and what the places of arrays are multiples of.
 MOST_BYTES, ALIGNMENT = 1 << 16, 256
+
+#: Arrays of fewer bytes are copied for everybody anew, all of them at once.
+SHARED_BYTES = 1 << 16
 
 
 class DeviceArrays:
@@ -38,21 +42,30 @@ class DeviceArrays:
         host."""
         given = [array for key, array in arrays_in(value).items() if key not in self._copies]
         places = np.cumsum([0, *(-(-array.nbytes // ALIGNMENT) * ALIGNMENT for array in given)]).tolist()
-        memory = DeviceMemory(self._device, places[-1])
-        staging = self._device.pinned(min(max([1, *(array.nbytes for array in given)]), STAGING_BYTES), np.uint8)
+        content = np.empty(places[-1], np.uint8)
         for place, array in zip(places, given, strict=False):
-            self._put(memory.address + place, np.ascontiguousarray(array).reshape(-1).view(np.uint8), staging)
+            content[place : place + array.nbytes] = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
+        memory = DeviceMemory.holding(self._device, content)
+        for place, array in zip(places, given, strict=False):
             self._copies[id(array)] = array, array_on_device(memory.address + place, array.shape, array.dtype)
         self._memory.append(memory)
         return with_arrays(value, lambda array: self._copies[id(array)][1])
 
-    def _put(self, address: int, content: npt.NDArray[np.uint8], staging: npt.NDArray[np.uint8]) -> None:
-        """Copies bytes to the device by way of pinned memory."""
-        for start in range(0, len(content), len(staging)):
-            part = content[start : start + len(staging)]
-            staging[: len(part)] = part
-            self._stream.copy_up(address + start, staging.ctypes.data, len(part))
-            self._stream.finish(self, staging)
+    def share(self, value: Any) -> None:
+        """Has the large arrays of a value, of which nobody writes any, here or there, be on the device: once for all
+        who want them, and as long as they are on the host, as are the textures of a film."""
+        for key, array in arrays_in(value).items():
+            if key not in self._copies and array.nbytes >= SHARED_BYTES:
+                memory = self._shared_memory(array)
+                self._copies[key] = array, array_on_device(memory.address, array.shape, array.dtype)
+                self._memory.append(memory)
+
+    def _shared_memory(self, array: npt.NDArray[Any]) -> DeviceMemory:
+        known: dict[int, DeviceMemory] = self._device.shared_memory
+        if id(array) not in known:
+            known[id(array)] = DeviceMemory.holding(self._device, np.ascontiguousarray(array))
+            weakref.finalize(array, known.pop, id(array), None).atexit = False
+        return known[id(array)]
 
     def zeros(self, shape: tuple[int, ...], dtype: Any) -> Any:
         """Returns an array of zeros on the device, which are there before a `structure` is."""
