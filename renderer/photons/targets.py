@@ -1,6 +1,7 @@
 """What photons are sent to (`photon_projection`), and how many of them each light gets for it."""
 
 import numpy as np
+import numpy.typing as npt
 
 from renderer.photons.surroundings import boxes_around
 from renderer.scene.packed_scene import PackedScene
@@ -158,62 +159,116 @@ def specular_spheres(scene: PackedScene) -> Doubles:
     Objects are what hangs together. All are split in two along the longest side of the box around their middles, the
     largest sphere first, as long as there may be more.
     """
-    triangles = scene.surfaces.positions[scene.are_sharp[scene.surfaces.material_ids]]
+    triangles = np.ascontiguousarray(scene.surfaces.positions[scene.are_sharp[scene.surfaces.material_ids]])
     if len(triangles) == 0:
         return NO_SPHERES
-    middles = middles_of_objects(triangles, connected(triangles))
-    parts = [(sphere_around(triangles), np.arange(len(triangles)))]
+    middles = middles_of_objects(triangles)
+    parts = [(sphere_around(triangles, every := np.arange(len(triangles))), every)]
     whole: list[Doubles] = []
     while parts and len(parts) + len(whole) < MOST_TARGETS:
         sphere, own = parts.pop(int(np.argmax([part[0][3] for part in parts])))
-        halves = split(middles, own)
-        if len(halves) == 1:
+        is_far = are_far(middles, own)
+        if not is_far.any():
             whole.append(sphere)
         else:
-            parts += [(sphere_around(triangles[half]), half) for half in halves]
+            parts += [(sphere_around(triangles, half), half) for half in (own[~is_far], own[is_far])]
     return np.array([sphere for sphere, _ in parts] + whole)
 
 
-def connected(triangles: Floats) -> Longs:
-    """Returns labels, (n,), 0 and up, the same for triangles (n, 3, 3) that share corners, also through others."""
-    words = np.ascontiguousarray(triangles.reshape(-1, 3).T).view(np.uint32)  # by columns, over which NumPy is fast
-    hashes = words[0] * WORD_FACTORS[0] + words[1] * WORD_FACTORS[1] + words[2] * WORD_FACTORS[2]
-    corners, ids = np.unique(hashes, return_inverse=True)
-    columns = np.ascontiguousarray(ids.reshape(-1, 3).T)
-    labels = np.arange(len(corners))
-    while True:
-        known = labels[columns]
-        least = np.minimum(np.minimum(known[0], known[1]), known[2])
-        joined = labels.copy()
-        for column in known:
-            np.minimum.at(joined, column, least)
-        joined = np.minimum(joined, joined[joined])
-        if np.array_equal(joined, labels):
-            return np.unique(labels[columns[0]], return_inverse=True)[1]
-        labels = joined
+def middles_of_objects(triangles: Floats) -> Doubles:
+    """Returns the middle of the box around the object that each triangle (n, 3, 3) is of: (n, 3) float64. Triangles
+    that share corners, also through others, are one object."""
+    slots = np.full(1 << (8 * len(triangles) - 1).bit_length(), -1)
+    corners, firsts = np.empty((len(triangles), 3), np.uint64), np.arange(len(triangles))
+    find_objects(triangles.view(np.uint32), slots, corners, firsts)
+    boxes = np.full((2, 3, len(triangles)), -np.inf)
+    widen_boxes(triangles, firsts, boxes)
+    upper, lower = boxes[:, :, firsts]
+    return np.ascontiguousarray((0.5 * (upper - lower)).T)
 
 
-def middles_of_objects(triangles: Floats, labels: Longs) -> Doubles:
-    """Returns the middle of the box around the object that each triangle (n, 3, 3) is of: (n, 3) float64."""
-    order = np.argsort(labels, kind="stable")
-    starts = np.searchsorted(labels[order], np.arange(labels.max() + 1))
-    first, second, third = (triangles[order, corner] for corner in range(3))
-    low, high = (bound(bound(first, second), third) for bound in (np.minimum, np.maximum))
-    low, high = np.minimum.reduceat(low, starts).astype(np.float64), np.maximum.reduceat(high, starts)
-    return (0.5 * (low + high))[labels]
+@compiled
+def find_objects(words: npt.NDArray[np.uint32], slots: Longs, corners: npt.NDArray[np.uint64], firsts: Longs) -> None:
+    """Writes for each triangle the first one of its object to `firsts`, which holds the numbers of all.
+
+    words: (n, 3, 3), of their corners.
+    slots: -1 each, a power of two of them and more than there are corners.
+    corners: (n, 3), for a word of each corner.
+    """
+    for i in range(len(words)):
+        for corner in range(3):
+            word = np.uint64(0)
+            for axis in range(3):
+                word += np.uint64(words[i, corner, axis]) * WORD_FACTORS[axis]
+            corners[i, corner] = word
+            slot = np.int64(word >> np.uint64(20)) & (len(slots) - 1)
+            while slots[slot] >= 0 and corners[slots[slot] // 3, slots[slot] % 3] != word:
+                slot = (slot + 1) & (len(slots) - 1)
+            if slots[slot] < 0:
+                slots[slot] = 3 * i + corner
+            one, other = first_of(firsts, i), first_of(firsts, slots[slot] // 3)
+            firsts[max(one, other)] = min(one, other)
+    for i in range(len(words)):
+        firsts[i] = first_of(firsts, i)
 
 
-def split(middles: Doubles, own: Longs) -> list[Longs]:
-    """Returns the triangles `own` in two, by the middles of the objects they belong to; in one where it cannot be."""
-    x, y, z = np.ascontiguousarray(middles[own].T)
-    along = max(x, y, z, key=np.ptp)
-    is_far = along > 0.5 * (along.min() + along.max())
-    return [own[~is_far], own[is_far]] if is_far.any() else [own]
+@compiled
+def first_of(firsts: Longs, one: int) -> int:
+    """Returns the first triangle that is known to be of the same object as one."""
+    while firsts[one] != one:
+        firsts[one] = firsts[firsts[one]]
+        one = firsts[one]
+    return one
 
 
-def sphere_around(triangles: Floats) -> Doubles:
-    """Returns a sphere around triangles (n, 3, 3), the middle of their box and its radius: (4,) float64."""
-    corners = np.ascontiguousarray(triangles.reshape(-1, 3).T, np.float64)  # reduced fastest by rows
-    middle = 0.5 * (corners.min(axis=1) + corners.max(axis=1))
-    radius = RADIUS_MARGIN * np.sqrt(np.square(corners - middle[:, None]).sum(axis=0).max())
-    return np.append(middle, radius)
+@compiled
+def widen_boxes(triangles: Floats, firsts: Longs, boxes: Doubles) -> None:
+    """Widens the box of each object, (2, 3, n) at its first triangle, by its triangles: upper ends, and lower ones with
+    their signs turned."""
+    for i in range(len(triangles)):
+        for corner in range(3):
+            for axis in range(3):
+                place = np.float64(triangles[i, corner, axis])
+                boxes[0, axis, firsts[i]] = max(boxes[0, axis, firsts[i]], place)
+                boxes[1, axis, firsts[i]] = max(boxes[1, axis, firsts[i]], -place)
+
+
+@compiled
+def are_far(middles: Doubles, own: Longs) -> Bools:
+    """Returns which of the triangles `own` lie in the far half, by the middles of the objects that they belong to, of
+    the box around these along its longest side."""
+    longest, width, middle = 0, -1.0, 0.0
+    for axis in range(3):
+        low, high = np.inf, -np.inf
+        for i in own:
+            low, high = min(low, middles[i, axis]), max(high, middles[i, axis])
+        if high - low > width:
+            longest, width, middle = axis, high - low, 0.5 * (low + high)
+    far = np.empty(len(own), np.bool_)
+    for k in range(len(own)):
+        far[k] = middles[own[k], longest] > middle
+    return far
+
+
+@compiled
+def sphere_around(triangles: Floats, own: Longs) -> Doubles:
+    """Returns a sphere around some triangles, the middle of their box and its radius: (4,) float64.
+
+    triangles: (n, 3, 3). own: which of them.
+    """
+    sphere, farthest = np.empty(4), 0.0
+    for axis in range(3):
+        low, high = np.inf, -np.inf
+        for i in own:
+            for corner in range(3):
+                place = np.float64(triangles[i, corner, axis])
+                low, high = min(low, place), max(high, place)
+        sphere[axis] = 0.5 * (low + high)
+    for i in own:
+        for corner in range(3):
+            squared = 0.0
+            for axis in range(3):
+                squared += (triangles[i, corner, axis] - sphere[axis]) ** 2
+            farthest = max(farthest, squared)
+    sphere[3] = RADIUS_MARGIN * np.sqrt(farthest)
+    return sphere
