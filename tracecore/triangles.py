@@ -48,9 +48,9 @@ def checked_triangles(triangles: Array) -> Floats:
         raise TriangleError(f"triangles must have shape (t, 3, 3), got {array.shape}")
     if len(array) >= MISS // 4:
         raise TriangleError(f"at most {MISS // 4} triangles can be traced, got {len(array)}")
-    good = (np.abs(array) <= LARGEST_COORDINATE).all(axis=(1, 2))  # NaN is not
-    if not good.all():
-        bad = int(np.argmin(good))
+    largest = max(array.max(initial=0.0), -array.min(initial=0.0))
+    if not largest <= LARGEST_COORDINATE:  # NaN is not
+        bad = int(np.argmin((np.abs(array) <= LARGEST_COORDINATE).all(axis=(1, 2))))
         raise TriangleError(
             f"triangle {bad} has a corner that is not finite or beyond {LARGEST_COORDINATE:g}: {array[bad].tolist()}; "
             "remove it or scale the scene"

@@ -116,6 +116,10 @@ def picture_bytes(
     if sharing.is_by_frames:
         pictures, members = max(1, sharing.members), 0  # of each picture
     films = 1
+    if sharing.is_by_frames and processes == 1:
+        from renderer.run.sequence.make_sequence import WRITERS
+
+        films += WRITERS
     if members:
         from renderer.drivers.shares import run_of
 

@@ -4,6 +4,7 @@ all.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Generator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing
@@ -25,6 +26,9 @@ if TYPE_CHECKING:
     from renderer.film.picture import Picture
     from renderer.run.statistics import Statistics
     from scenes.model import Snapshot
+
+#: Frames whose files are written at once, each by a thread of its own.
+WRITERS = 2
 
 #: What the statistics of a sequence keep of each frame.
 SEQUENCE_COLUMNS = (
@@ -74,22 +78,21 @@ def _frames_here(order: SequenceOrder) -> Generator[tuple[int, Statistics, bool]
     """Yields all frames in order, each with its statistics and whether it was there already. Where one fails, those
     before are finished and yielded first.
 
-    While a frame is rendered, the next one is played and packed, and files are written of the one before.
+    While a frame is rendered, the next one is played and packed, and files are written of the `WRITERS` before.
     """
-    with ThreadPoolExecutor(1, "writer") as writer, closing(_rendered_frames(order, writer)) as rendered:
-        last: RenderedFrame | None = None
-        while True:
-            try:
-                following = next(rendered, None)
-            except BaseException:
-                if last is not None:
-                    yield _written(order, last)
-                raise
-            if last is not None:
-                yield _written(order, last)
-            if following is None:
-                return
-            last = following
+    with ThreadPoolExecutor(WRITERS, "writer") as writers, closing(_rendered_frames(order, writers)) as rendered:
+        written: deque[RenderedFrame] = deque()
+        end: BaseException | None = None
+        while end is None or written:
+            if end is None:
+                try:
+                    written.append(next(rendered))
+                except BaseException as error:
+                    end = error
+            if len(written) > (WRITERS if end is None else 0):
+                yield _written(order, written.popleft())
+        if not isinstance(end, StopIteration):
+            raise end
 
 
 class RenderedFrame(NamedTuple):
@@ -109,8 +112,8 @@ def _written(order: SequenceOrder, one: RenderedFrame) -> tuple[int, Statistics,
     return one.frame, figures, one.is_kept
 
 
-def _rendered_frames(order: SequenceOrder, writer: ThreadPoolExecutor) -> Generator[RenderedFrame]:
-    """Yields all frames in order as they are rendered. writer: runs what goes on meanwhile."""
+def _rendered_frames(order: SequenceOrder, writers: ThreadPoolExecutor) -> Generator[RenderedFrame]:
+    """Yields all frames in order as they are rendered. writers: run what goes on meanwhile."""
     maker = FrameMaker(order.picture, order.clock, partial(_kept_frame, order))
     with closing(maker.played_ahead(order.frames)) as played:
         for frame in order.frames:
@@ -121,12 +124,12 @@ def _rendered_frames(order: SequenceOrder, writer: ThreadPoolExecutor) -> Genera
                 figures: Future[Statistics] = Future()
                 figures.set_result(ready.kept)
             else:
-                figures = _render(order, maker, ready, writer)
+                figures = _render(order, maker, ready, writers)
             yield RenderedFrame(frame, figures, ready.kept is not None)
 
 
 def _render(
-    order: SequenceOrder, maker: FrameMaker, ready: PlayedFrame, writer: ThreadPoolExecutor
+    order: SequenceOrder, maker: FrameMaker, ready: PlayedFrame, writers: ThreadPoolExecutor
 ) -> Future[Statistics]:
     """Renders a frame, and has its files written. Returns its statistics, once they are.
 
@@ -137,7 +140,7 @@ def _render(
     picture = maker.render(plan, ready, path)
     if picture is None or not picture.is_finished:
         raise KeyboardInterrupt
-    return writer.submit(_write_frame, order, ready.frame, picture, partial(frame_key, plan, ready.snapshot))
+    return writers.submit(_write_frame, order, ready.frame, picture, partial(frame_key, plan, ready.snapshot))
 
 
 def _write_frame(order: SequenceOrder, frame: int, picture: Picture, key_of: Callable[[int], str]) -> Statistics:
