@@ -24,10 +24,11 @@ from renderer.drivers.pass_photons import (
 )
 from renderer.drivers.pass_site import PassSite, pixels_by_tile
 from renderer.drivers.search_radius import footprint_radius, photon_radius
-from renderer.photons.batch import PHOTON_SETTINGS
+from renderer.photons.batch import PHOTON_SETTINGS, PhotonTask
 from renderer.photons.building import MAP_CODE
 from renderer.photons.counts import PhotonCounts
 from renderer.photons.lookup import PhotonLookup, look_up
+from renderer.photons.photon_map import Words
 from renderer.photons.store import PHOTON_RAYS, PHOTONS_STORED
 from renderer.photons.targets import NO_SPHERES, projected, specular_spheres
 from renderer.photons.tracing import PHOTON_CODE, trace_photons
@@ -158,6 +159,12 @@ class PhotonMapDriver(EyeDriver):
         fitting = min(MAPS_TOGETHER, MOST_PHOTONS // (STORED_GUESS * self.emitted))
         passes = 1 if self.is_sequential or self.has_one_map else max(1, fitting)
         return PhotonMaps(self.tracer, scene, task, passes)  # type: ignore[arg-type]
+
+    def stored(self, scene: PackedScene, task: PhotonTask, photons: int) -> Words:
+        """Returns the first so many photons of a task as they are stored, (n, PHOTON_WORDS) uint32, in their order."""
+        if self.why_on_cpu is None:
+            return self.gpu_maps.photons.stored(scene, task, range(photons))
+        return self.by_workers(lambda team: trace_photons(scene, task, team, range(photons))).stored
 
     def count_stored(self, request: PhotonRequest, photons: int) -> int:
         """Returns how many of the first photons of a request are stored."""

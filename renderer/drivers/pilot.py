@@ -32,7 +32,7 @@ def look_about(driver: PhotonMapDriver, settings: RenderSettings) -> None:
         return
     task = photon_task(driver.scene, driver.settings, PILOT, min_bounces=1)
     eye = Eye(driver.camera, driver.tracer)
-    needed = driver.by_workers(lambda team: needed_spheres(driver.scene, eye, task, team))
+    needed = needed_spheres(driver.scene, eye, task, driver.stored)
     share = max(settings.guide_share, SHARP_SHARE) if driver.has_sharp else settings.guide_share
     aimed = driver.projected(share, needed)
     if len(needed) and driver.count_stored(probes(driver, aimed), PROBES) > AIMING_GAIN * usual:

@@ -196,6 +196,18 @@ class PhotonWaves:
         seconds = time.perf_counter() - started
         return StoredPhotons(self._all.blocks, stored, sums, seconds, traced_seconds)
 
+    def stored(self, scene: PackedScene, task: PhotonTask, photons: range) -> Words:
+        """Returns photons of a task as the CPU's loops store them, (n, PHOTON_WORDS) uint32, in their order.
+
+        scene: as in `store`.
+
+        Raises as `trace`.
+        """
+        with self._tracer.vacant_gpu("cannot shade photons"):
+            self._begin(scene, [task], photons)
+            drained, _ = self._run()
+            return self._in_order(drained)
+
     def _on_gpu(self, scene: PackedScene) -> PackedScene:
         """Returns a scene as it lies on the GPU."""
         if id(scene) not in self._scenes:

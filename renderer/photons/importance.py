@@ -7,6 +7,7 @@ are gathered into a few spheres of which each has as much of the need, and photo
 """
 
 import math
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -14,7 +15,6 @@ import numpy as np
 from renderer.photons.batch import PhotonTask
 from renderer.photons.photon_map import PHOTON_FLUX, PHOTON_NORMAL, Words, unpack_flux
 from renderer.photons.targets import NO_SPHERES
-from renderer.photons.tracing import trace_photons
 from renderer.scene.packed_scene import CameraArrays, PackedScene
 from renderer.scene.photon_scene import SHEET, pack_emitters, pack_kinds
 from renderer.scene.projection import NO_PROJECTION
@@ -33,7 +33,6 @@ from shaders.vector import along, dot, in_double, largest_magnitude, mean, scale
 from tracecore.compilation.cached import compiled
 from tracecore.dispatch.tracer import Tracer
 from tracecore.rays import HIT, MISS, RAY_FLOATS, Floats, as_records
-from tracecore.workers.pool import Workers
 
 #: Importons that leave the eye, and the pass whose random numbers they have, to which no render comes.
 IMPORTONS, PILOT = 1 << 15, (1 << 32) - 1
@@ -55,6 +54,10 @@ SPHERE_MARGIN, LEAST_RADIUS = 1.25, 1e-3
 MOST_PANES = 4
 
 
+#: Returns the first so many photons of a task in a scene as they are stored, (n, PHOTON_WORDS) uint32, in their order.
+Trace = Callable[[PackedScene, PhotonTask, int], Words]
+
+
 class Eye(NamedTuple):
     """Is the eye that light is needed for. tracer: of the scene."""
 
@@ -62,13 +65,13 @@ class Eye(NamedTuple):
     tracer: Tracer
 
 
-def needed_spheres(scene: PackedScene, eye: Eye, task: PhotonTask, workers: Workers) -> Doubles:
+def needed_spheres(scene: PackedScene, eye: Eye, task: PhotonTask, trace: Trace) -> Doubles:
     """Returns middle and radius, (k, 4) float64, of spheres around the places from where the eye gets light by way of
-    other surfaces, all with about as much of it; none where it gets none."""
+    other surfaces, all with about as much of it; none where it gets none. trace: traces importons."""
     if scene.lights.power <= 0.0:
         return NO_SPHERES
     pilot = task._replace(sequence=PILOT, min_bounces=1, max_bounces=IMPORTON_BOUNCES, flux_unit=1.0)
-    importons = trace_photons(seen_from(scene, eye.camera), pilot, workers, range(IMPORTONS)).stored
+    importons = trace(seen_from(scene, eye.camera), pilot, IMPORTONS)
     rays, need = np.empty((len(importons), RAY_FLOATS), np.float32), np.empty(len(importons))
     look_for_lights(scene.lights, importons, (pilot.seed, PILOT), rays, need)
     need = np.where(are_free(scene, eye.tracer, rays), need, 0.0)

@@ -11,11 +11,11 @@ from renderer.drivers.pass_photons import WHOLE, photon_task
 from renderer.drivers.photon import PhotonDriver
 from renderer.gpu import photon_maps, photon_waves
 from renderer.gpu.photon_waves import PhotonWaves, why_not
-from renderer.photons.importance import NEEDED_SPHERES
+from renderer.photons.importance import IMPORTON_BOUNCES, NEEDED_SPHERES, PILOT, seen_from
 from renderer.photons.store import PHOTON_RAYS
 from renderer.photons.targets import MOST_TARGETS
 from renderer.photons.tracing import trace_photons
-from renderer.scene.packed_scene import pack_scene
+from renderer.scene.packed_scene import pack_camera, pack_scene
 from scenes import load
 from tracecore.cuda.device import gpu_unavailable_reason
 from tracecore.workers.pool import WorkerPool
@@ -47,6 +47,22 @@ def test_waves_store_the_photons_of_the_loops_bit_for_bit(name, kernel):
         rays = waves.sample_rays()
         assert len(rays) > 0
         assert np.isfinite(tracer.closest_hit(rays)[:, 0]).any()
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("name", ["outdoor", "vases"])
+def test_importons_of_waves_are_those_of_the_loops(name):
+    """They leave the eye in place of the lights, and go on less often than photons do."""
+    with gpu_tracer(name, "while-while") as (tracer, scene, task), contextlib.closing(WorkerPool(tracer)) as pool:
+        camera = pack_camera(load(name).snapshot(0.0).camera, 64, 48, "box")
+        seen = seen_from(scene, camera)
+        pilot = task._replace(sequence=PILOT, min_bounces=1, max_bounces=IMPORTON_BOUNCES, flux_unit=1.0)
+        waves, photons = PhotonWaves(tracer, scene, task), range(20_000)
+        expected, stored = trace_photons(seen, pilot, pool, photons).stored, waves.stored(seen, pilot, photons)
+        again = waves.stored(scene, task, photons)
+        np.testing.assert_array_equal(stored, expected)
+        assert len(expected) > 1000
+        np.testing.assert_array_equal(again, trace_photons(scene, task, pool, photons).stored)
 
 
 @pytest.mark.gpu
