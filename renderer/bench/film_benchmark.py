@@ -115,8 +115,8 @@ def table(found: Iterable[Row]) -> str:
     spent = [["seconds of", *(name for name in found[0]["main"]), "outside"]]
     spent += [["main", *(f"{value:.2f}" for value in row["main"].values()), f"{row['outside']:.2f}"] for row in found]
     meanwhile = [
-        f"meanwhile: playing {row['player']['playing']:.2f}, packing {row['player']['packing']:.2f}, "
-        f"writing {row['writer']['writing']:.2f}"
+        "meanwhile: "
+        + ", ".join(f"{name} {value:.2f}" for who in ("player", "opener", "writer") for name, value in row[who].items())
         for row in found
     ]
     return "\n".join([aligned(lines), aligned(spent), *meanwhile])

@@ -324,7 +324,8 @@ def _tell_memory(plan: Plan, *, is_frame: bool = False) -> bool:
 
     snapshot = plan.snapshot()
     print(told(plan.estimate(snapshot, is_frame=is_frame)))
-    of_gpu = gpu_bytes(snapshot, plan.settings_of_each(snapshot), plan.settings.builder, plan.driver)
+    settings, builder = plan.settings_of_each(snapshot), plan.settings.builder
+    of_gpu = gpu_bytes(snapshot, settings, builder, plan.driver, is_frame=is_frame)
     told_there = told_of_gpu(of_gpu, plan.settings.device)
     if told_there is not None:
         print(told_there)

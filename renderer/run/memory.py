@@ -50,7 +50,7 @@ class Sharing(NamedTuple):
     """Says which processes of this host make pictures.
 
     members: that do, beside this one; 0 where it does so alone.
-    is_by_frames: whether each of them makes frames of its own, or this process does, with the next one ready.
+    is_by_frames: whether each of them makes frames of its own, or this process does, with the next ones ready.
     """
 
     members: int = 0
@@ -131,7 +131,9 @@ def picture_bytes(
     of_picture |= _maps_bytes(driver, settings, members)
     parts = {name: processes * size for name, size in scene_bytes(snapshot).items()}
     if sharing.is_by_frames and processes == 1:
-        parts["triangles of the next frame"] = parts["triangles"]
+        from renderer.drivers.driver import pass_bytes
+
+        parts["the next two frames"] = 2 * parts["triangles"] + pass_bytes(driver, settings)
     return Estimate(parts | {name: pictures * size for name, size in of_picture.items()}, processes)
 
 
@@ -174,11 +176,14 @@ def gpu_bytes(
     settings: "RenderSettings",
     builder: str | None = None,
     driver: "type[Driver] | None" = None,
+    *,
+    is_frame: bool = False,
 ) -> Estimate:
     """Estimates what a picture of a snapshot takes of a GPU's memory, by any kernel; masks of cut-outs are left out.
 
     builder: of its tree, by name, None for the default.
     driver: that makes it, where the GPU is to shade.
+    is_frame: whether it is one of a sequence, of which the next is opened meanwhile.
     """
     from renderer.camera_paths.lighting import MAX_LIGHT_SAMPLES
     from tracecore.rays import HIT
@@ -190,6 +195,7 @@ def gpu_bytes(
     parts = {"triangles with their tree": of_triangle * len(snapshot.positions), "batches": batches}
     if driver is not None and settings.shading != "cpu":
         parts |= _waves_bytes(snapshot, settings, driver)
+        parts |= {"the next frame": sum(parts.values())} if is_frame else {}
     return Estimate(parts)
 
 

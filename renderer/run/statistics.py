@@ -103,10 +103,7 @@ OF_FILMS = {
     "seconds.wall": "wall time from the start of the command until the film is written: the sum of seconds.main",
     "seconds.main.start": "of it to start: load the program, read the scene, check, and with --gpus begin processes",
     "seconds.main.pilot": "to meter the exposure of all frames on a few small ones",
-    "seconds.main.wait_player": "to wait for the player, until the next frame is played and packed",
-    "seconds.main.tree": "to build, read or refit trees",
-    "seconds.main.tracer": "to open and close tracers, without the tree: layout, transfer to the device",
-    "seconds.main.driver": "to make drivers: their tables, their threads, and to load their compiled code",
+    "seconds.main.wait_opener": "to wait for the opener, until passes of the next frame may begin",
     "seconds.main.rays": "to wait for the threads that trace and shade passes",
     "seconds.main.film": "to add passes to pictures, while threads may be at work",
     "seconds.main.finish": "to finish pictures: their statistics and noise, and to close drivers",
@@ -118,6 +115,8 @@ OF_FILMS = {
     "seconds.player.playing": "meanwhile in the player: to place frames at their times, and look at those to be kept",
     "seconds.player.packing": "meanwhile in the player: to pack frames for shading",
     "seconds.player.tree": "meanwhile in the player: to refit trees and to pack them for tracing",
+    "seconds.opener.tracer": "meanwhile in the opener: to build or read trees, and to open tracers with them",
+    "seconds.opener.driver": "meanwhile in the opener: to make drivers, which look about, and to load their code",
     "seconds.writer.writing": "meanwhile in the writer: to map tones of frames, and write their files",
 }
 

@@ -9,6 +9,7 @@ never loses more than twice what the best choice of frames would (Karlin, Manass
 Caching, 1988, on when to buy what one rents).
 """
 
+from collections import deque
 from typing import Literal, Protocol
 
 import numpy as np
@@ -50,6 +51,8 @@ class TreeUpdates:
         self._trace_seconds = 0.0
         self._lost_seconds = 0.0
         self._is_building = False
+        self._builds = 0
+        self._traced: deque[tuple[int, float]] = deque()  # of frames that are not traced yet: which tree, its growth
 
     def tree_ahead(self, triangles: Floats) -> BinaryTree | None:
         """Returns what `tree_for` does, while the frame before is still traced; None too where that gets a new tree."""
@@ -70,21 +73,30 @@ class TreeUpdates:
         return fitted
 
     def note(self, tracer: HasTree, *, is_refitted: bool, trace_seconds: float) -> None:
-        """Records that a frame has been made with the tree of a tracer, which may be on a device: it is not asked for
-        where each frame gets a new one. trace_seconds: that its tracing took.
-        """
+        """Records that a frame has been made: both of what follows."""
+        self.note_tree(tracer, is_refitted=is_refitted)
+        self.note_seconds(trace_seconds)
+
+    def note_tree(self, tracer: HasTree, *, is_refitted: bool) -> None:
+        """Records that a frame is traced with the tree of a tracer, which may be on a device: it is not asked for where
+        each frame gets a new one."""
         if self._update == "rebuild":
             return
-        self._tree, self._is_building = tracer.tree, False
-        tree = self._tree
-        if tree is None:
-            return
-        if is_refitted:
-            self._trace_seconds = trace_seconds / self._growth(tree)
-            self._lost_seconds += self._loss(tree)
-        else:
-            self._trace_seconds, self._lost_seconds = trace_seconds, 0.0
+        tree = self._tree = tracer.tree
+        self._is_building = False
+        if tree is not None and not is_refitted:
+            self._builds, self._lost_seconds = self._builds + 1, 0.0
             self._built_cost, self._build_seconds = tree.sah_cost, tree.build_seconds
+        self._traced.append((-1, 1.0) if tree is None else (self._builds, self._growth(tree)))
+
+    def note_seconds(self, trace_seconds: float) -> None:
+        """Records how long tracing took of the first frame that is noted with its tree alone."""
+        if not self._traced:
+            return
+        build, growth = self._traced.popleft()
+        if build == self._builds:  # or else what its tree has lost does not matter any more
+            self._trace_seconds = trace_seconds / growth
+            self._lost_seconds += self._trace_seconds * (growth - 1.0)
 
     def _growth(self, tree: BinaryTree) -> float:
         """Returns how much more a ray costs than in the tree that was built last; at least 1."""

@@ -10,7 +10,7 @@ from fake_cuda import installed
 
 import scenes
 from renderer import cli
-from renderer.drivers.driver import IMAGES_OF_PASS, MAP_BYTES, RenderSettings, image_bytes, passes_under_way
+from renderer.drivers.driver import IMAGES_OF_PASS, MAP_BYTES, RenderSettings, image_bytes, pass_bytes, passes_under_way
 from renderer.drivers.path import PathDriver
 from renderer.drivers.photon import PhotonDriver
 from renderer.drivers.photons_only import PhotonsOnlyDriver
@@ -80,7 +80,7 @@ def test_members_take_a_scene_and_passes_each_and_have_the_film_and_shared_maps_
     assert shared["film"] == alone["film"] == by_frames["film"] // 2
     ahead = parts(PhotonDriver, memory.Sharing(is_by_frames=True))
     assert {name: size for name, size in ahead.items() if alone.get(name) != size} == {
-        "triangles of the next frame": alone["triangles"],
+        "the next two frames": 2 * alone["triangles"] + pass_bytes(PhotonDriver, settings),
         "film": ahead["film"],
     }
     assert alone["film"] < ahead["film"] <= (1 + WRITERS) * alone["film"]  # of frames that are written, too
@@ -282,4 +282,6 @@ def test_the_estimate_of_a_gpu_covers_waves_that_it_shades(cornell, driver, slot
     taken = sum(getattr(wave, name).nbytes for name in wave._fields if name != "job")
     assert 0.7 * parts["waves and images"] < taken <= parts["waves and images"]
     assert ("photons" in parts) == (driver is PhotonDriver)
+    of_frame = memory.gpu_bytes(cornell, settings, None, driver, is_frame=True).parts
+    assert of_frame == parts | {"the next frame": sum(parts.values())}
     assert "waves and images" not in memory.gpu_bytes(cornell, replace(settings, shading="cpu"), None, driver).parts

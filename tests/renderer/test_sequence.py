@@ -4,6 +4,7 @@ import itertools
 import json
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from itertools import chain
@@ -24,7 +25,9 @@ from renderer.film.image_file import read_texts, write_png
 from renderer.film.tone_mapping import ToneMapping
 from renderer.run.plan import Plan
 from renderer.run.render_call import plan_picture
+from renderer.run.sequence import make_sequence
 from renderer.run.sequence.exposure_pilot import PILOT_PASSES, pilot_settings
+from renderer.run.sequence.frame_maker import FrameMaker, OpenedFrame
 from renderer.settings.picture import Settings
 from renderer.version import SOFTWARE
 from scenes.errors import SceneError
@@ -233,6 +236,60 @@ def test_frames_before_one_that_cannot_be_played_are_finished(last, moving, coun
     assert sorted(path.name for path in tmp_path.glob("film*")) == sorted([*names, *(f"{name}.json" for name in names)])
     assert printed.out.count("\n") == 1 + len(names)
     assert counted.begun == len(names)
+
+
+class Watched(FrameMaker):
+    """Notes in what order frames are opened, rendered and closed."""
+
+    seen: ClassVar[list[tuple[str, int]]] = []
+    waits: ClassVar[bool] = False
+
+    def open(self, plan, played):
+        opened = super().open(plan, played)
+        self.seen.append(("opened", played.frame))
+        opened.closing.callback(lambda: self.seen.append(("closed", played.frame)))
+        return opened
+
+    def render(self, opened, path=None):
+        end = time.monotonic() + 60.0
+        while self.waits and opened.frame < 3 and ("opened", opened.frame + 1) not in self.seen:
+            assert time.monotonic() < end, "the next frame is not opened meanwhile"
+            time.sleep(0.001)
+        self.seen.append(("rendered", opened.frame))
+        return super().render(opened, path)
+
+
+@pytest.fixture
+def watched(monkeypatch) -> type[Watched]:
+    monkeypatch.setattr(Watched, "seen", [])
+    monkeypatch.setattr(make_sequence, "FrameMaker", Watched)
+    return Watched
+
+
+def test_the_next_frame_is_opened_while_passes_of_one_are_made(moving, counted, watched, tmp_path, monkeypatch):
+    monkeypatch.setattr(watched, "waits", True)
+    assert render(moving, "0:3", tmp_path / "a.png", "--quiet") == 0
+    order = watched.seen.index
+    assert order(("opened", 1)) < order(("rendered", 0)) < order(("closed", 0)) < order(("rendered", 1))
+    assert sorted(watched.seen) == sorted(itertools.product(("opened", "rendered", "closed"), range(4)))
+    film = json.loads((tmp_path / "a.png.json").read_text())
+    assert film["seconds.opener.driver"] > 0.0
+    own = sum(seconds for key, seconds in film.items() if key.startswith("seconds.main."))
+    assert own == pytest.approx(film["seconds.wall"], rel=1e-6)
+
+
+def test_a_gpu_that_threads_stream_to_has_one_frame_at_a_time(moving, counted, watched, tmp_path, monkeypatch):
+    monkeypatch.setattr(OpenedFrame, "may_share", False)
+    assert render(moving, "0:3", tmp_path / "a.png", "--quiet") == 0
+    assert watched.seen == [(what, frame) for frame in range(4) for what in ("opened", "rendered", "closed")]
+
+
+def test_a_frame_that_is_opened_in_vain_is_closed(moving, counted, watched, tmp_path, monkeypatch):
+    monkeypatch.setattr(watched, "waits", True)
+    counted.at_pass = staticmethod(interrupt_at(1, 0))
+    assert render(moving, "0:3", tmp_path / "a.gif", "--quiet") == 130
+    assert ("rendered", 2) not in watched.seen
+    assert {("opened", 2), ("closed", 0), ("closed", 1), ("closed", 2)} <= set(watched.seen)
 
 
 def test_only_what_is_as_asked_for_is_kept(moving, counted, tmp_path):

@@ -7,6 +7,7 @@ import pytest
 
 from renderer.scene.tree_updates import TreeUpdates, Update
 from tracecore.bvh.binned_sah import build
+from tracecore.bvh.refit import refit
 from tracecore.bvh.tree import BinaryTree
 from tracecore.rays import Floats
 
@@ -113,3 +114,30 @@ def test_a_tree_is_refitted_ahead_unless_one_is_being_built() -> None:
     assert ahead.upper[0, 0] == 3.5
     assert updates.tree_for(HALVES[:1]) is None  # so that a new one will be
     assert updates.tree_ahead(moved) is None
+
+
+def test_frames_may_be_noted_before_they_are_traced() -> None:
+    """Two trees are known before the seconds of the first: what is decided then is as if each had been traced first."""
+    good, bad = mixed(0.0), mixed(1.0)
+    ahead, after = TreeUpdates("auto"), TreeUpdates("auto")
+    new, fitted = tree_of(good, 2.0), refit(tree_of(good, 2.0), mixed(0.05))
+    ahead.note_tree(Traced(new), is_refitted=False)
+    ahead.note_tree(Traced(fitted), is_refitted=True)
+    for seconds in (10.0, 11.0):
+        ahead.note_seconds(seconds)
+    after.note(Traced(new), is_refitted=False, trace_seconds=10.0)
+    after.note(Traced(fitted), is_refitted=True, trace_seconds=11.0)
+    assert [vars(ahead)[name] for name in ("_trace_seconds", "_lost_seconds", "_built_cost")] == [
+        vars(after)[name] for name in ("_trace_seconds", "_lost_seconds", "_built_cost")
+    ]
+    assert ahead.tree_for(bad) is None
+
+
+def test_what_the_tree_before_the_last_one_has_lost_counts_no_more() -> None:
+    updates, good = TreeUpdates("auto"), mixed(0.0)
+    updates.note_tree(Traced(tree_of(mixed(1.0), 1e-3)), is_refitted=False)
+    updates.note_tree(Traced(tree_of(good, 1e-3)), is_refitted=False)
+    updates.note_seconds(1e9)
+    assert updates.tree_for(mixed(0.2)) is not None  # nobody knows yet what tracing takes
+    updates.note_seconds(1e9)
+    assert updates.tree_for(mixed(0.2)) is None

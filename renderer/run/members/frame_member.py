@@ -68,7 +68,8 @@ class FrameMember:
         """Returns a frame."""
         start, of_all = time.perf_counter(), self._maker.plan
         snapshot, plan = of_all.snapshot(frame=frame.number), of_frame(of_all, self._seeds, frame.number)
-        picture = self._maker.render(plan, PlayedFrame(frame.number, snapshot, time.perf_counter() - start))
+        played = PlayedFrame(frame.number, snapshot, time.perf_counter() - start)
+        picture = self._maker.render(self._maker.open(plan, played))
         if picture is None:
             raise RenderError(f"{frame} has no pass")
         return MadeFrame(picture, frame_key(plan, snapshot, picture.passes))

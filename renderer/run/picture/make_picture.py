@@ -32,7 +32,7 @@ from renderer.run.resuming.checkpoints import Checkpoints
 from scenes.files.written_file import target_of
 
 if TYPE_CHECKING:
-    from renderer.drivers.driver import Carried, MadeShare, Work
+    from renderer.drivers.driver import Carried, MadeShare, RenderSettings, Work
     from renderer.run.plan import PassLimits
     from renderer.scene.render_context import RenderContext
 
@@ -42,16 +42,34 @@ log = logging.getLogger(__name__)
 Move = Callable[[int, int], None]
 
 
-def make_picture(context: RenderContext, plan: Plan, path: Path | None, *, is_frame: bool = False) -> Picture | None:
+class BegunPicture(NamedTuple):
+    """Is a picture whose driver has been made.
+
+    source: of its passes, to be closed.
+    settings: of the driver, as they were asked for.
+    checkpoints: of the picture.
+    seconds: wall time that all this took.
+    """
+
+    source: PassSource
+    settings: RenderSettings
+    checkpoints: Checkpoints
+    seconds: float
+
+
+def make_picture(context: RenderContext, plan: Plan, path: Path | None) -> Picture | None:
     """Makes a picture, and writes its files unless `path` is None.
 
     context: the scene at the picture's moment, with a tracer of the plan's choice.
-    is_frame: whether it is a frame of a sequence: it keeps no checkpoint, no linear radiance is written beside a .png,
-    and the files of a finished one are left to the caller.
 
     Returns the picture, or None where no pass was finished. Raises `CheckpointError` where it is to go on from a
     checkpoint and cannot.
     """
+    return finish_picture(begin_picture(context, plan, path), path)
+
+
+def begin_picture(context: RenderContext, plan: Plan, path: Path | None) -> BegunPicture:
+    """Makes the driver of a picture. context, path: as of `make_picture`; no checkpoint is kept without a path."""
     start, chosen = time.perf_counter(), plan.settings
     adds_up = plan.limits.is_of_passes_alone and chosen.clamp is None  # nobody looks at each pass
     settings = replace(plan.driver_settings(context.snapshot), adds_up=adds_up)
@@ -62,9 +80,23 @@ def make_picture(context: RenderContext, plan: Plan, path: Path | None, *, is_fr
 
         return frame_key(plan, context.snapshot, passes)
 
-    checkpoints = Checkpoints(path if is_to_a_file and not is_frame else None, chosen, key_of)
+    checkpoints = Checkpoints(path if is_to_a_file else None, chosen, key_of)
+    source = PassSource(context, plan, settings, is_contained=True)
+    return BegunPicture(source, settings, checkpoints, time.perf_counter() - start)
+
+
+def finish_picture(begun: BegunPicture, path: Path | None, *, is_frame: bool = False) -> Picture | None:
+    """Makes the passes of a picture, writes its files unless `path` is None, and closes its source.
+
+    is_frame: whether it is a frame of a sequence: no linear radiance is written beside a .png, and the files of a
+    finished one are left to the caller.
+
+    Returns and raises as `make_picture` does.
+    """
+    source, settings, checkpoints, seconds = begun
+    start, plan, chosen = time.perf_counter() - seconds, source.plan, source.plan.settings
     limits = plan.limits.after(checkpoints.spent.seconds)
-    with closing(PassSource(context, plan, settings, is_contained=True)) as source, held_back():
+    with closing(source), held_back():
         film = Film(*settings.film_size, LAYER_COLUMNS[settings.layers], chosen.clamp, limits.first)
         checkpoints.take_up(source.driver, film)
         record = PictureRecord(source, start, checkpoints.spent)

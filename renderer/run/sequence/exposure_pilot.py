@@ -80,7 +80,7 @@ def _images(pilot: Plan, frames: list[int]) -> Iterator[Linear]:
     maker = FrameMaker(pilot, is_checked=True)
     with closing(maker.played_ahead(frames)) as played:
         for one in played:
-            picture = maker.render(pilot, one)
+            picture = maker.render(maker.open(pilot, one))
             if picture is None or not picture.is_finished:
                 raise KeyboardInterrupt
             yield picture.image

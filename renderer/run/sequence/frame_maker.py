@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Generator, Iterable
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Generator, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from renderer.run.memory import check_fits
-from renderer.run.picture.make_picture import make_picture
+from renderer.run.picture.make_picture import BegunPicture, begin_picture, finish_picture
 from renderer.run.timeline import FilmClock
 from renderer.scene.packed_scene import PackedScene, pack_ahead
 from renderer.scene.render_context import context_of
@@ -39,6 +40,26 @@ class PlayedFrame(NamedTuple):
     packed: PackedScene | None = None
     tree: BinaryTree | None = None
     kept: Statistics | None = None
+
+
+class OpenedFrame(NamedTuple):
+    """Is a frame whose passes may begin.
+
+    picture: with its driver.
+    closing: closes the driver and its tracer.
+    """
+
+    frame: int
+    played: PlayedFrame
+    picture: BegunPicture
+    closing: ExitStack
+
+    @property
+    def may_share(self) -> bool:
+        """Returns whether another frame may be opened while its passes are made."""
+        source = self.picture.source
+        traces_alone = source.driver.why_on_cpu is None or source.at.tracer.device == "cpu"
+        return traces_alone and source.plan.shared is None
 
 
 class FrameMaker:
@@ -98,31 +119,65 @@ class FrameMaker:
             self.plan.choice.pack_ahead(tree, snapshot.positions)
         return tree
 
-    def render(self, plan: Plan, played: PlayedFrame, path: Path | None = None) -> Picture | None:
-        """Renders a frame, and returns its picture, or None where no pass was finished.
+    def opened_ahead(
+        self, played: Iterator[PlayedFrame], plan_of: Callable[[int], Plan]
+    ) -> Generator[OpenedFrame | PlayedFrame]:
+        """Yields frames in order: ready for their passes, or as they were played where they are there already. While
+        one is in use the next is opened, unless threads stream to a GPU, which serves one scene at a time.
 
-        plan: of this frame, see `of_frame`.
+        plan_of: returns the plan of a frame, of its number, see `of_frame`.
+        """
+
+        def opened() -> OpenedFrame | PlayedFrame | None:
+            one = next(played, None)
+            return one if one is None or one.kept is not None else self.open(plan_of(one.frame), one)
+
+        with ThreadPoolExecutor(1, "opener") as opener:
+            coming: Future[OpenedFrame | PlayedFrame | None] | None = None
+            try:
+                while (ready := (coming or opener.submit(opened)).result()) is not None:
+                    is_ahead = not isinstance(ready, OpenedFrame) or ready.may_share
+                    coming = opener.submit(opened) if is_ahead else None
+                    yield ready
+            finally:
+                if coming is not None:
+                    _close(coming)
+
+    def open(self, plan: Plan, played: PlayedFrame) -> OpenedFrame:
+        """Opens a tracer of a frame, and makes its driver. plan: of this frame, see `of_frame`."""
+        clock, snapshot, frame = self.clock, played.snapshot, played.frame
+        with ExitStack() as stack:
+            with clock.meanwhile("opener", "tracer", frame):
+                tree, choice = played.tree or self._updates.tree_for(snapshot.positions), self.plan.choice
+                context = stack.enter_context(context_of(snapshot, choice, load_seconds=played.seconds, tree=tree))
+                self._updates.note_tree(context.tracer, is_refitted=context.is_refitted)
+            with clock.meanwhile("opener", "driver", frame):
+                picture = begin_picture(context, plan, None)
+            stack.callback(picture.source.close)
+            return OpenedFrame(frame, played, picture, stack.pop_all())
+
+    def render(self, opened: OpenedFrame, path: Path | None = None) -> Picture | None:
+        """Renders a frame, closes it, and returns its picture, or None where no pass was finished.
+
         path: where the unfinished picture is written from time to time, or None for nowhere.
         """
-        clock, snapshot = self.clock, played.snapshot
-        clock.begin("tree", played.frame)
-        tree = played.tree or self._updates.tree_for(snapshot.positions)
-        clock.begin("tracer", played.frame)
-        with context_of(snapshot, self.plan.choice, load_seconds=played.seconds, tree=tree) as context:
-            clock.was("tree", 0.0 if context.is_refitted else context.tracer.bvh.tree_seconds)
-            clock.begin("finish", played.frame)
-            picture = make_picture(context, plan, path, is_frame=True)
+        self.clock.begin("finish", opened.frame)
+        with opened.closing:
+            picture = finish_picture(opened.picture, path, is_frame=True)
             if picture is not None:
-                _note_rendering(clock, picture.figures)
-                seconds = picture.figures["seconds.trace"]
-                self._updates.note(context.tracer, is_refitted=context.is_refitted, trace_seconds=seconds)
-            clock.begin("tracer", played.frame)
+                _note_rendering(self.clock, picture.figures)
+                self._updates.note_seconds(picture.figures["seconds.trace"])
         return picture
 
 
+def _close(coming: Future[OpenedFrame | PlayedFrame | None]) -> None:
+    """Closes a frame that nobody is to use, once it is opened."""
+    if coming.exception() is None and isinstance(opened := coming.result(), OpenedFrame):
+        opened.closing.close()
+
+
 def _note_rendering(clock: FilmClock, figures: Statistics) -> None:
-    """Says what of the time in which a picture was made was what, by its statistics."""
+    """Says what of the time in which the passes of a picture were made was what, by its statistics."""
     rendering = figures["seconds.total"] - figures["seconds.load"] - figures["seconds.build"]
-    clock.was("driver", figures["seconds.start"])
     clock.was("rays", rendering - figures["seconds.start"] - figures["seconds.film"])
     clock.was("film", figures["seconds.film"])

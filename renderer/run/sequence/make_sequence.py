@@ -18,7 +18,7 @@ from renderer.run import statistics, timeline
 from renderer.run.picture.picture_files import statistics_path
 from renderer.run.resuming.frame_key import frame_key
 from renderer.run.sequence.finished_frames import finished_frame, write_finished
-from renderer.run.sequence.frame_maker import FrameMaker, PlayedFrame
+from renderer.run.sequence.frame_maker import FrameMaker, OpenedFrame
 from renderer.run.sequence.sequence_order import SequenceOrder, of_frame
 from renderer.version import SOFTWARE
 
@@ -78,7 +78,8 @@ def _frames_here(order: SequenceOrder) -> Generator[tuple[int, Statistics, bool]
     """Yields all frames in order, each with its statistics and whether it was there already. Where one fails, those
     before are finished and yielded first.
 
-    While a frame is rendered, the next one is played and packed, and files are written of the `WRITERS` before.
+    While passes of a frame are made, the next one is opened, the one after it played and packed, and files are written
+    of the `WRITERS` before.
     """
     with ThreadPoolExecutor(WRITERS, "writer") as writers, closing(_rendered_frames(order, writers)) as rendered:
         written: deque[RenderedFrame] = deque()
@@ -115,32 +116,34 @@ def _written(order: SequenceOrder, one: RenderedFrame) -> tuple[int, Statistics,
 def _rendered_frames(order: SequenceOrder, writers: ThreadPoolExecutor) -> Generator[RenderedFrame]:
     """Yields all frames in order as they are rendered. writers: run what goes on meanwhile."""
     maker = FrameMaker(order.picture, order.clock, partial(_kept_frame, order))
-    with closing(maker.played_ahead(order.frames)) as played:
+    plan_of = partial(of_frame, order.picture, order.seeds)
+    with closing(maker.played_ahead(order.frames)) as played, closing(maker.opened_ahead(played, plan_of)) as opened:
         for frame in order.frames:
-            order.clock.begin("wait_player", frame)
-            ready = next(played)
-            if ready.kept is not None:
-                order.clock.begin("rest")
-                figures: Future[Statistics] = Future()
-                figures.set_result(ready.kept)
-            else:
-                figures = _render(order, maker, ready, writers)
-            yield RenderedFrame(frame, figures, ready.kept is not None)
+            order.clock.begin("wait_opener", frame)
+            ready = next(opened)
+            if isinstance(ready, OpenedFrame):
+                yield RenderedFrame(frame, _render(order, maker, ready, writers), is_kept=False)
+                continue
+            order.clock.begin("rest")
+            assert ready.kept is not None
+            figures: Future[Statistics] = Future()
+            figures.set_result(ready.kept)
+            yield RenderedFrame(frame, figures, is_kept=True)
 
 
 def _render(
-    order: SequenceOrder, maker: FrameMaker, ready: PlayedFrame, writers: ThreadPoolExecutor
+    order: SequenceOrder, maker: FrameMaker, ready: OpenedFrame, writers: ThreadPoolExecutor
 ) -> Future[Statistics]:
     """Renders a frame, and has its files written. Returns its statistics, once they are.
 
     Raises `KeyboardInterrupt` if that was interrupted.
     """
-    path, plan = order.frame_path(ready.frame), of_frame(order.picture, order.seeds, ready.frame)
+    path, plan, snapshot = order.frame_path(ready.frame), ready.picture.source.plan, ready.played.snapshot
     statistics_path(path).unlink(missing_ok=True)  # so that an unfinished frame does not count as one
-    picture = maker.render(plan, ready, path)
+    picture = maker.render(ready, path)
     if picture is None or not picture.is_finished:
         raise KeyboardInterrupt
-    return writers.submit(_write_frame, order, ready.frame, picture, partial(frame_key, plan, ready.snapshot))
+    return writers.submit(_write_frame, order, ready.frame, picture, partial(frame_key, plan, snapshot))
 
 
 def _write_frame(order: SequenceOrder, frame: int, picture: Picture, key_of: Callable[[int], str]) -> Statistics:
