@@ -30,7 +30,7 @@ from renderer.photons.counts import PhotonCounts
 from renderer.photons.lookup import PhotonLookup, look_up
 from renderer.photons.photon_map import Words
 from renderer.photons.store import PHOTON_RAYS, PHOTONS_STORED
-from renderer.photons.targets import NO_SPHERES, projected, specular_spheres
+from renderer.photons.targets import NO_SPHERES, Targets
 from renderer.photons.tracing import PHOTON_CODE, trace_photons
 from renderer.scene.packed_scene import PackedScene
 from scenes.model import Snapshot
@@ -179,11 +179,11 @@ class PhotonMapDriver(EyeDriver):
         the user wants none sent anywhere."""
         if not self.settings.projection:
             return self.scene
-        return projected(self.scene, share, needed, self._specular_spheres if share > 0.0 else NO_SPHERES)
+        return self._targets.projected(share, needed)
 
     @cached_property
-    def _specular_spheres(self) -> Doubles:
-        return specular_spheres(self.scene)
+    def _targets(self) -> Targets:
+        return Targets(self.scene)
 
     @cached_property
     def caustic_scene(self) -> PackedScene:

@@ -65,18 +65,20 @@ def footprint_radius(tracer: Tracer, camera: CameraArrays, height: int) -> float
 
 
 def rays_through(camera: CameraArrays, x: Doubles, y: Doubles) -> tuple[Doubles, Doubles]:
-    """Returns origins and directions, both (n, 3), of rays through places of the picture, -1..1. The directions have
+    """Returns origins and directions, both (3, n), of rays through places of the picture, -1..1. The directions have
     length 1 along the view; so distances in them are depth."""
-    shift = x.reshape(-1, 1) * camera.right + y.reshape(-1, 1) * camera.down
+    eye, forward, right, down = (one[:, None] for one in (camera.eye, camera.forward, camera.right, camera.down))
+    shift = x.ravel() * right + y.ravel() * down
     if camera.is_parallel:
-        return camera.eye + shift, np.broadcast_to(camera.forward, shift.shape)
-    return np.broadcast_to(camera.eye, shift.shape), camera.forward + shift
+        return eye + shift, np.broadcast_to(forward, shift.shape)
+    return np.broadcast_to(eye, shift.shape), forward + shift
 
 
 def median_depth(tracer: Tracer, camera: CameraArrays) -> float:
     """Returns the median distance along the view of what a camera with perspective sees; 1 where it sees nothing."""
     x, y = np.meshgrid(np.linspace(-0.97, 0.97, 64), np.linspace(-0.97, 0.97, 48))
-    t = tracer.closest_hit(make_rays(*rays_through(camera, x, y), camera.near))[:, 0]
+    origins, directions = rays_through(camera, x, y)
+    t = tracer.closest_hit(make_rays(origins.T, directions.T, camera.near))[:, 0]
     seen = t[np.isfinite(t)]
     return float(np.median(seen)) if len(seen) else 1.0
 
@@ -97,15 +99,15 @@ def views_of(scene: PackedScene, tracer: Tracer, camera: CameraArrays, settings:
     width, height = settings.width, settings.height
     x, y = np.meshgrid((2.0 * np.arange(width) + 1.0) / width - 1.0, (2.0 * np.arange(height) + 1.0) / height - 1.0)
     origins, directions = rays_through(camera, x, y)
-    hits = as_records(tracer.closest_hit(make_rays(origins, directions, camera.near)), HIT)
+    hits = as_records(tracer.closest_hit(make_rays(origins.T, directions.T, camera.near)), HIT)
     is_seen = hits["prim_id"] != MISS
     ids, depth = np.where(is_seen, hits["prim_id"], 0), np.where(is_seen, hits["t"], 1.0).astype(np.float64)
     shape, most = (height, width), WIDEST * max(width, height)
     footprint = (np.ones_like(depth) if camera.is_parallel else depth) * (
         2.0 * float(np.linalg.norm(camera.down)) / height
     )
-    points = (origins + depth[:, None] * directions).reshape(*shape, 3)
-    normals = scene.photon_scene.records["normal"][ids].astype(np.float64).reshape(*shape, 3)
+    points = (origins + depth * directions).reshape(3, *shape)
+    normals = np.ascontiguousarray(scene.photon_scene.records["normal"][ids].T, np.float64).reshape(3, *shape)
     edges = edges_of(points, normals, is_seen.reshape(shape), footprint.reshape(shape))
     return PixelViews(most * footprint, np.minimum(pixels_to(edges, most), most).ravel() * footprint)
 
@@ -113,12 +115,11 @@ def views_of(scene: PackedScene, tracer: Tracer, camera: CameraArrays, settings:
 def edges_of(points: Doubles, normals: Doubles, is_seen: Bools, footprint: Doubles) -> Bools:
     """Returns which pixels (rows, columns) are next to one that shows another surface, or whose plane is another one.
 
-    points, normals: (rows, columns, 3) of what they show.
+    points, normals: (3, rows, columns) of what they show.
     is_seen: whether they show anything.
     footprint: how wide a pixel is there, world units.
     """
     edges = np.zeros(is_seen.shape, np.bool_)
-    points, normals = np.moveaxis(points, 2, 0), np.moveaxis(normals, 2, 0)
     for one, other in ((np.s_[..., :-1], np.s_[..., 1:]), (np.s_[..., :-1, :], np.s_[..., 1:, :])):
         above = column_dots(normals[one], points[other] - points[one])
         cosine = column_dots(normals[one], normals[other])

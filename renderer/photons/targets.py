@@ -1,5 +1,7 @@
 """What photons are sent to (`photon_projection`), and how many of them each light gets for it."""
 
+from functools import cached_property
+
 import numpy as np
 import numpy.typing as npt
 
@@ -39,42 +41,61 @@ LIGHT_SAMPLES = 16
 WORD_FACTORS = np.array([0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9], np.uint64)
 
 
-def projected(
-    scene: PackedScene, share: float, needed: Doubles = NO_SPHERES, sharp: Doubles | None = None
-) -> PackedScene:
-    """Returns the scene with a share of its photons sent to mirrors and glass, and the others to what there is.
+class Targets:
+    """Knows what photons of a scene can be sent to, each part from when it is first asked for."""
 
-    It is the scene itself where neither makes a difference. A share of 1 is for caustic maps: what goes elsewhere is
-    left out.
+    def __init__(self, scene: PackedScene) -> None:
+        self.scene = scene
 
-    share: 0..1.
-    needed: (k, 4) float64, spheres around what else light is needed for, which get all but a tenth of the others.
-    sharp: what `specular_spheres` returns of the scene, where that is known.
-    """
-    lights, photon_scene = scene.lights, scene.photon_scene
-    spheres = NO_SPHERES if share <= 0.0 else specular_spheres(scene) if sharp is None else sharp
-    targets = np.column_stack([spheres, np.ones(len(spheres))])
-    if len(needed):
-        targets, share = with_needed(spheres, share, needed)
-    rows, power, is_square = join_triangles(lights)
-    around = narrower(lights._replace(rows=rows), boxes_around(scene.surfaces, rows, power > 0.0, is_square), is_square)
-    if lights.power <= 0.0 or (len(targets) == 0 and np.isinf(around).all()):
-        return scene
-    aims = pack_aims(rows, around, len(targets) > 0)
-    projection = Projection(targets, share if len(targets) else 0.0, around, aims)
-    budgets = light_budgets(lights._replace(rows=rows), power, is_square, projection)
-    shared = lights._replace(
-        probability=budgets_of_rows(lights, rows, budgets),
-        strongest_flux=lights.strongest_flux * float((power[power > 0.0] / budgets[power > 0.0]).max()),
-    )
-    return scene._replace(
-        photon_scene=photon_scene._replace(
-            emitters=pack_emitters(rows, budgets, is_square),
-            aliases=pack_aliases(budgets),
-            lights=shared,
-            projection=projection,
+    @cached_property
+    def sharp(self) -> Doubles:
+        """Returns spheres around mirrors and glass, as `specular_spheres` does."""
+        return specular_spheres(self.scene)
+
+    @cached_property
+    def joined(self) -> tuple[Doubles, Doubles, Bools]:
+        """Returns the lights, as `join_triangles` does: rows, shares of the power, and whether each is a square."""
+        return join_triangles(self.scene.lights)
+
+    @cached_property
+    def around(self) -> Doubles:
+        """Returns the boxes around all that the lights can light, as `boxes_around` does."""
+        rows, power, is_square = self.joined
+        boxes = boxes_around(self.scene.surfaces, rows, power > 0.0, is_square)
+        return narrower(self.scene.lights._replace(rows=rows), boxes, is_square)
+
+    def projected(self, share: float, needed: Doubles = NO_SPHERES) -> PackedScene:
+        """Returns the scene with a share of its photons sent to mirrors and glass, and the others to what there is.
+
+        It is the scene itself where neither makes a difference. A share of 1 is for caustic maps: what goes elsewhere
+        is left out.
+
+        share: 0..1.
+        needed: (k, 4) float64, spheres around what else light is needed for, which get all but a tenth of the others.
+        """
+        lights, photon_scene, around = self.scene.lights, self.scene.photon_scene, self.around
+        spheres = NO_SPHERES if share <= 0.0 else self.sharp
+        targets = np.column_stack([spheres, np.ones(len(spheres))])
+        if len(needed):
+            targets, share = with_needed(spheres, share, needed)
+        if lights.power <= 0.0 or (len(targets) == 0 and np.isinf(around).all()):
+            return self.scene
+        rows, power, is_square = self.joined
+        aims = pack_aims(rows, around, len(targets) > 0)
+        projection = Projection(targets, share if len(targets) else 0.0, around, aims)
+        budgets = light_budgets(lights._replace(rows=rows), power, is_square, projection)
+        shared = lights._replace(
+            probability=budgets_of_rows(lights, rows, budgets),
+            strongest_flux=lights.strongest_flux * float((power[power > 0.0] / budgets[power > 0.0]).max()),
         )
-    )
+        return self.scene._replace(
+            photon_scene=photon_scene._replace(
+                emitters=pack_emitters(rows, budgets, is_square),
+                aliases=pack_aliases(budgets),
+                lights=shared,
+                projection=projection,
+            )
+        )
 
 
 def with_needed(sharp: Doubles, share: float, needed: Doubles) -> tuple[Doubles, float]:

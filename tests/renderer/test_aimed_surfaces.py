@@ -12,7 +12,7 @@ import tracecore
 from renderer.drivers.driver import RenderSettings
 from renderer.drivers.pass_photons import photon_task
 from renderer.photons.surroundings import boxes_around
-from renderer.photons.targets import projected
+from renderer.photons.targets import Targets
 from renderer.photons.tracing import trace_photons
 from renderer.scene.packed_scene import pack_scene
 from renderer.scene.photon_scene import join_triangles
@@ -52,7 +52,8 @@ def test_a_plate_gets_what_its_form_factor_says(backs):
     """Of a sheet that glows on both sides, the upper one has an equal share of the power, and few of the photons."""
     scene = under(SHEET, *[SHEET[:, ::-1] + np.array([0, 0, 0.01], np.float32)] * backs)
     aimed, usual = (
-        np.array([arriving(one, sequence) for sequence in range(24)]).T for one in (projected(scene, 0.0), scene)
+        np.array([arriving(one, sequence) for sequence in range(24)]).T
+        for one in (Targets(scene).projected(0.0), scene)
     )
     for watts, _ in (aimed, usual):
         assert abs(watts.mean() - FORM_FACTOR / (1 + backs)) < 3.0 * watts.std(ddof=1) / math.sqrt(24) + 1e-4
@@ -66,7 +67,7 @@ def test_each_photon_stands_for_the_light_that_goes_into_its_cone():
     side = 0.1 * np.array([[math.cos(tilt), 0.0, math.sin(tilt)], [0.0, 1.0, 0.0]])
     corner = np.array([0.0, 0.0, distance])
     lamp = np.float32(quad(corner, corner + side[1], corner + side.sum(axis=0), corner + side[0]))
-    scene = projected(under(lamp, below=FLOOR), 0.0)
+    scene = Targets(under(lamp, below=FLOOR)).projected(0.0)
     rays, flux = emitted(scene, 2000)
     sine2 = 2.0 / (distance**2 + 2.0)
     np.testing.assert_allclose(flux.sum(axis=1), 3.0 * scene.lights.power * sine2 * math.cos(tilt), rtol=1e-3)
@@ -98,7 +99,7 @@ def test_lights_within_what_they_light_are_not_aimed():
     flush = quad((0.4, 0.4, 1.0), (0.4, 0.6, 1.0), (0.6, 0.6, 1.0), (0.6, 0.4, 1.0))
     for scene in (under(lamp, below=closed_box()), under(flush, below=closed_box()), pack_scene(furnace())):
         assert np.isinf(boxes(scene)).all()
-        assert projected(scene, 0.0) is scene
+        assert Targets(scene).projected(0.0) is scene
 
 
 def test_a_lamp_that_leans_over_what_it_lights_is_not_aimed():
@@ -106,7 +107,7 @@ def test_a_lamp_that_leans_over_what_it_lights_is_not_aimed():
     leaning = quad((0.4, 0.4, 0.1), (0.4, 0.6, 0.1), (0.6, 0.6, 0.3), (0.6, 0.4, 0.3))
     scene = under(leaning, below=FLOOR)
     assert np.isfinite(boxes(scene)).all()
-    assert projected(scene, 0.0) is scene
+    assert Targets(scene).projected(0.0) is scene
 
 
 def test_a_lamp_can_light_lamps_in_front_of_it_alone():
@@ -128,7 +129,7 @@ def test_photons_that_are_aimed_are_counted():
     counts = []
     with tracecore.open_tracer(snapshot.positions, device="cpu", threads=1) as tracer:
         pool = WorkerPool(tracer, 1, 1024)
-        for sent in (scene, projected(scene, 0.0), projected(scene, 0.5)):
+        for sent in (scene, Targets(scene).projected(0.0), Targets(scene).projected(0.5)):
             task = photon_task(sent, RenderSettings(width=8, height=8, seed=5), 0, 0)
             counts.append(trace_photons(sent, task, pool, range(4000)).counts)
         pool.close()

@@ -14,7 +14,7 @@ import tracecore
 from renderer.bench.error_benchmark import error_of
 from renderer.drivers.search_radius import edges_of, pixels_to
 from renderer.photons.importance import eye_row
-from renderer.photons.targets import projected
+from renderer.photons.targets import Targets
 from renderer.scene.packed_scene import pack_camera, pack_scene
 from scenes.lights import PointLight
 from scenes.model import Camera, Material
@@ -74,7 +74,7 @@ def mirrored():
 def test_every_triangle_gets_the_light_it_got_before(kind):
     snapshot = yard(kind)
     plain = pack_scene(snapshot)
-    sent = projected(plain, 0.2, NEEDED)
+    sent = Targets(plain).projected(0.2, NEEDED)
     assert sent.photon_scene.projection.share == pytest.approx(0.2 + 0.9 * 0.8)
     with tracecore.open_tracer(snapshot.positions, device="cpu", threads=2) as tracer:
         before = np.array([received(plain, tracer, sequence) for sequence in range(24)])
@@ -90,7 +90,7 @@ def test_a_floor_under_a_lamp_has_its_irradiance_whatever_is_needed():
     lamp = PointLight(position=(0.0, 0.0, 3.0), intensity=(2.0, 2.0, 2.0))
     floor = quad((-1.0, -1.0, 0.0), (1.0, -1.0, 0.0), (1.0, 1.0, 0.0), (-1.0, 1.0, 0.0))
     snapshot = flat_snapshot(floor, [BRICK], lights=[lamp])
-    scene = projected(pack_scene(snapshot), 0.0, np.array([(0.4, 0.2, 0.0, 0.3), (0.3, 0.1, 0.0, 0.3)]))
+    scene = Targets(pack_scene(snapshot)).projected(0.0, np.array([(0.4, 0.2, 0.0, 0.3), (0.3, 0.1, 0.0, 0.3)]))
     with tracecore.open_tracer(snapshot.positions, device="cpu", threads=2) as tracer:
         flux = np.array([received(scene, tracer, sequence).sum(axis=0) for sequence in range(32)])
     solid_angle = 4.0 * np.arcsin(1.0 / (1.0 + 9.0))
@@ -169,15 +169,14 @@ def test_importons_of_the_eye_have_one_watt_together(height):
 
 def test_edges_are_where_planes_part():
     """Two walls of one direction that lie behind each other, a corner, and one wall without an edge."""
-    points = np.zeros((1, 6, 3))
-    points[0, :, 0] = np.arange(6)
-    normals = np.broadcast_to((0.0, 0.0, 1.0), points.shape).copy()
+    points, normals = np.zeros((3, 1, 6)), np.zeros((3, 1, 6))
+    points[0, 0], normals[2] = np.arange(6), 1.0
     seen, footprint = np.ones((1, 6), np.bool_), np.ones((1, 6))
     assert not edges_of(points, normals, seen, footprint).any()
-    points[0, 3:, 2] = 1.0
+    points[2, 0, 3:] = 1.0
     assert edges_of(points, normals, seen, footprint).tolist() == [[False, False, True, True, False, False]]
-    points[0, 3:, 2] = 0.0
-    normals[0, 5] = (1.0, 0.0, 0.0)
+    points[2, 0, 3:] = 0.0
+    normals[:, 0, 5] = (1.0, 0.0, 0.0)
     edges = edges_of(points, normals, seen, footprint)
     assert edges.tolist() == [[False] * 4 + [True] * 2]
     assert pixels_to(edges, 2.0).tolist() == [[np.inf, np.inf, 2.0, 1.0, 0.0, 0.0]]

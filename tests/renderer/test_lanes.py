@@ -32,7 +32,7 @@ from renderer.photons.building import MapMemory, sorted_map
 from renderer.photons.irradiance import EVERY, irradiance_map
 from renderer.photons.photon_map import PHOTON_WORDS
 from renderer.photons.store import PHOTON_RAYS, STORE_COLUMNS, STORE_INDEX, Piece
-from renderer.photons.targets import projected
+from renderer.photons.targets import Targets
 from renderer.photons.tracing import trace_photons
 from renderer.scene import light_tree
 from renderer.scene.packed_scene import pack_scene
@@ -63,7 +63,7 @@ class Kitchen:
 
     def __init__(self):
         self.snapshot = load("kitchen").snapshot(0.0)
-        self.scene = projected(pack_scene(self.snapshot), 0.3)
+        self.scene = Targets(pack_scene(self.snapshot)).projected(0.3)
         self.task = photon_task(self.scene, RenderSettings(width=1, height=1), 0, min_bounces=0)
         numbered, self.made_of = with_loops(self.scene, photon_waves.photon_units())
         self.wave = photon_waves.new_wave(np, numbered, self.task, (WARPS, PASSES), 16 * PHOTONS)

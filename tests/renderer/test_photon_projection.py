@@ -14,7 +14,7 @@ from renderer.drivers.driver import RenderSettings
 from renderer.drivers.pass_photons import photon_task
 from renderer.photons.batch import PATH_FLUX, new_batch
 from renderer.photons.emission import launch
-from renderer.photons.targets import LEAST_SHARE, light_budgets, middles_of_objects, projected
+from renderer.photons.targets import LEAST_SHARE, Targets, light_budgets, middles_of_objects
 from renderer.photons.tracing import trace_photons
 from renderer.scene.packed_scene import pack_scene
 from renderer.scene.photon_scene import join_triangles
@@ -103,7 +103,7 @@ def received(scene, tracer, sequence):
 def test_every_triangle_gets_the_light_it_got_before(kind, share):
     """With all photons sent to stones, the stones do, and whatever stands in front of them."""
     scene = pack_scene(yard(kind))
-    guided = projected(scene, share)
+    guided = Targets(scene).projected(share)
     with tracecore.open_tracer(scene.surfaces.positions, device="cpu", threads=1) as tracer:
         usual, sent = (np.array([received(one, tracer, i) for i in range(48)]) for one in (scene, guided))
     looked_at = slice(32, 48) if share == 1.0 else slice(0, 48)
@@ -118,8 +118,8 @@ def test_every_triangle_gets_the_light_it_got_before(kind, share):
 def test_a_lamp_sends_no_photon_where_there_is_nothing():
     """A caustic map needs what goes to the stone; a lamp above a floor sends the rest to the floor."""
     scene = pack_scene(room())
-    middle, radius = np.split(projected(scene, 1.0).photon_scene.projection.targets[0, :4], [3])
-    rays, flux = emitted(projected(scene, 1.0), 5000)
+    middle, radius = np.split(Targets(scene).projected(1.0).photon_scene.projection.targets[0, :4], [3])
+    rays, flux = emitted(Targets(scene).projected(1.0), 5000)
     beside = np.linalg.norm(np.cross(rays[RAY_DIRECTION : RAY_DIRECTION + 3].T, middle - (0.3, 0.3, 0.8)), axis=1)
     assert np.all(beside < 1.001 * radius)
     assert beside.max() > 0.98 * radius
@@ -129,7 +129,7 @@ def test_a_lamp_sends_no_photon_where_there_is_nothing():
     np.testing.assert_allclose(flux, np.broadcast_to(expected, flux.shape), rtol=1e-5)
 
     outdoors = pack_scene(yard("point"))
-    assert np.all(emitted(projected(outdoors, 0.5), 5000)[0][RAY_DIRECTION + 2] < 0.0)
+    assert np.all(emitted(Targets(outdoors).projected(0.5), 5000)[0][RAY_DIRECTION + 2] < 0.0)
     assert not np.all(emitted(outdoors, 5000)[0][RAY_DIRECTION + 2] < 0.0)
 
 
@@ -137,11 +137,11 @@ def test_a_lamp_sends_no_photon_where_there_is_nothing():
 def test_photons_from_outside_go_to_the_box_around_the_scene(kind):
     """All lines of them meet it, and of a sun each stands for as much: what falls on the shadow of the box."""
     scene = pack_scene(yard(kind))
-    rays, flux = (values.astype(np.float64) for values in emitted(projected(scene, 0.0), 4000))
+    rays, flux = (values.astype(np.float64) for values in emitted(Targets(scene).projected(0.0), 4000))
     directions = rays[RAY_DIRECTION : RAY_DIRECTION + 3].T
     corners = scene.surfaces.positions.reshape(-1, 3).astype(np.float64)
     box = np.stack([corners.min(axis=0), corners.max(axis=0)])
-    for sender, is_guided in ((projected(scene, 0.0), True), (scene, False)):
+    for sender, is_guided in ((Targets(scene).projected(0.0), True), (scene, False)):
         sent = emitted(sender, 4000)[0].astype(np.float64)
         with np.errstate(divide="ignore"):
             crossings = np.sort((box[:, None] - sent[:3].T) / sent[RAY_DIRECTION : RAY_DIRECTION + 3].T, axis=0)
@@ -157,14 +157,14 @@ def test_photons_from_outside_go_to_the_box_around_the_scene(kind):
 def test_photons_of_a_lamp_close_above_go_down():
     """Seen from there the box fills almost one half of all directions: no cone about its middle has all of it."""
     lamp = PointLight(position=(0.9, 0.9, 0.55), intensity=(1.0, 1.0, 1.0))
-    near = projected(pack_scene(replace(yard("point"), lights=(lamp,))), 0.0)
+    near = Targets(pack_scene(replace(yard("point"), lights=(lamp,)))).projected(0.0)
     assert np.all(emitted(near, 5000)[0][RAY_DIRECTION + 2] < 0.0)
 
 
 @pytest.mark.parametrize("share", SHARES)
 def test_lights_within_all_targets_emit_as_ever(share):
     box = flat_snapshot(closed_box(), [MIRROR], lights=room().lights)
-    scene, guided = pack_scene(box), projected(pack_scene(box), share)
+    scene, guided = pack_scene(box), Targets(pack_scene(box)).projected(share)
     assert len(guided.photon_scene.projection.targets) == 1
     for made, usual in zip(emitted(guided, 1000), emitted(scene, 1000), strict=True):
         np.testing.assert_allclose(made, usual, rtol=1e-6)
@@ -175,7 +175,7 @@ def test_half_of_the_photons_go_anywhere_where_one_target_holds_the_light():
     walls = np.array([0] * 10 + [2] * 2 + [1] * 8)  # two triangles of a mirror, whose sphere reaches over the lamp
     mirrored = replace(snapshot, materials=(GREY, GLASS, MIRROR), material_ids=walls.astype(np.int32))
     near = replace(mirrored, lights=(PointLight(position=(0.5, 0.5, 0.8), intensity=(1.0, 1.0, 1.0)),))
-    guided = projected(pack_scene(near), 1.0)
+    guided = Targets(pack_scene(near)).projected(1.0)
     targets = guided.photon_scene.projection.targets
     holds = np.linalg.norm(targets[:, :3] - (0.5, 0.5, 0.8), axis=1) < targets[:, 3]
     assert holds.tolist().count(True) == 1
@@ -188,8 +188,8 @@ def test_half_of_the_photons_go_anywhere_where_one_target_holds_the_light():
 
 def test_without_mirrors_in_a_closed_room_nothing_changes():
     scene = pack_scene(flat_snapshot(closed_box(), [GREY], lights=room().lights))
-    assert projected(scene, 0.5) is scene
-    assert projected(pack_scene(room()), 0.0).photon_scene.projection.targets.shape == (0, 5)
+    assert Targets(scene).projected(0.5) is scene
+    assert Targets(pack_scene(room())).projected(0.0).photon_scene.projection.targets.shape == (0, 5)
 
 
 def lamps_around_a_stone():
@@ -203,7 +203,7 @@ def lamps_around_a_stone():
 @pytest.mark.parametrize("share", SHARES)
 def test_every_light_has_its_share_and_a_lamp_beside_glass_has_more(share):
     scene = pack_scene(lamps_around_a_stone())
-    guided = projected(scene, share)
+    guided = Targets(scene).projected(share)
     rows, power, is_square = join_triangles(scene.lights)
     budgets = light_budgets(scene.lights._replace(rows=rows), power, is_square, guided.photon_scene.projection)
     assert budgets.sum() == pytest.approx(1.0)
@@ -220,7 +220,7 @@ def test_every_light_has_its_share_and_a_lamp_beside_glass_has_more(share):
 @pytest.mark.parametrize("snapshot", [yard("all"), room(), lamps_around_a_stone()], ids=["yard", "room", "lamps"])
 @pytest.mark.parametrize("share", SHARES)
 def test_every_photon_is_counted_whatever_the_threads_and_batches(snapshot, share):
-    scene = projected(pack_scene(snapshot), share)
+    scene = Targets(pack_scene(snapshot)).projected(share)
     task = photon_task(scene, RenderSettings(width=8, height=8, seed=5), 0, 0)
     runs = []
     for threads, batch_rays in ((1, 256), (2, 4096)):
