@@ -234,6 +234,12 @@ class Film:
         self.seconds += time.perf_counter() - start
 
     @property
+    def is_black(self) -> bool:
+        """Returns whether no light is in the picture."""
+        parts = (part for half in self._exposed.halves for part in half.now)
+        return not any(part[..., LAYER_BEAUTY:LAYER_BIAS].any() for part in parts)
+
+    @property
     def counts(self) -> SampleCounts:
         """Returns the counts of samples that are not held as they were made."""
         return self._exposed.counts

@@ -215,6 +215,17 @@ def test_empty_film_is_black() -> None:
     np.testing.assert_array_equal(film.linear, constant(0.0))
 
 
+def test_a_picture_with_any_light_is_not_black() -> None:
+    film, faint = Film(3, 2, LAYER_COLUMNS["bias"]), np.zeros((2, 3, LAYER_COLUMNS["bias"]))
+    faint[..., LAYER_BIAS] = 1.0  # which is no light
+    film.add(faint)
+    assert film.is_black
+    faint[1, 2, 2] = 1e-9
+    film.add(faint)
+    assert not film.is_black
+    assert film.linear.any()
+
+
 def test_pass_is_not_kept_by_reference() -> None:
     film, radiance = Film(3, 2), constant(1.0)
     film.add(radiance)

@@ -219,7 +219,7 @@ class PictureRecord:
             limits=TracerLimits(kernel_rays_per_second=traced.kernel_rays_per_second, bus_bytes_per_second=None),
             passes=film.passes,
             shading="gpu" if driver.why_on_cpu is None else "cpu",
-            darkness=missing_light(context, source.work, is_black=not film.linear.any()),
+            darkness=missing_light(context, source.work, is_black=film.is_black),
             samples=film.counts,
             start_seconds=self._start_seconds,
             film_seconds=spent.film_seconds,
