@@ -59,6 +59,7 @@ def pictures(
     As in renders several passes are under way at once; those that are so after the last moment are given up. A pass
     beforehand, which does not count, has everything compiled.
     """
+    settings = replace(settings, adds_up=False)  # each pass is looked at
     with closing(DRIVERS[name](context.snapshot, context.tracer, settings)) as driver:
         driver.render_pass(0)
     start = time.perf_counter()
