@@ -13,6 +13,8 @@ import numpy.typing as npt
 
 from renderer.atomic_file import Replace, atomic_file, check_replaceable, temporary_beside
 from renderer.errors import UsageError
+from renderer.film import cryptomatte
+from renderer.settings.picture import COVERAGE_LAYER
 from scenes.files import marks
 from scenes.files.written_file import WriteError, target_of
 
@@ -174,7 +176,7 @@ def write_exr(
 
     layers: by name, (height, width, 3) or (height, width) float32. `beauty` becomes the channels R, G, B and `depth` Z,
     as other programs expect; a layer `a` of three a.R, a.G, a.B, or a.X, a.Y, a.Z if it is
-    normals or positions, of two a.U, a.V, and of one a.Y.
+    normals or positions, of two a.U, a.V, and of one a.Y. `cryptomatte` is kept as `renderer.film.cryptomatte` says.
     window: which part of a picture they are, which becomes the file's data window; None for all of it.
     film_time: of a frame, which becomes its `framesPerSecond` and `timeCode`; None for no frame.
     """
@@ -182,6 +184,8 @@ def write_exr(
 
     header = {"compression": OpenEXR.ZIP_COMPRESSION, "type": OpenEXR.scanlineimage}
     header |= {keyword: encodable(text) for keyword, text in texts.items()}
+    if COVERAGE_LAYER in layers:
+        header |= cryptomatte.header(layers[COVERAGE_LAYER])
     if window is not None:
         header |= _windows(window, layers["beauty"].shape)
     if film_time is not None:
@@ -230,6 +234,8 @@ def _channels(layer: str, values: npt.NDArray[np.float32]) -> Iterator[tuple[str
         yield "RGB", np.ascontiguousarray(values)
     elif layer == "depth":
         yield "Z", np.ascontiguousarray(values)
+    elif layer == COVERAGE_LAYER:
+        yield from cryptomatte.channels(values)
     elif values.ndim == 2:
         yield f"{layer}.Y", np.ascontiguousarray(values)
     else:

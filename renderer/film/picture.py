@@ -25,7 +25,7 @@ class Picture:
     figures: its statistics, but for what has to be measured on the film.
     mapping: from light to what a screen shows.
     layer_names: of what was asked for beside the picture.
-    first_hits: layers of the middles of pixels, by name.
+    first_hits: layers of the middles of pixels, and what covers these, by name.
     is_denoised: whether it is shown without noise.
     is_finished: whether it has all passes that were asked for.
     window: which part of a picture it is, or None for all of it.
@@ -75,8 +75,9 @@ class Picture:
 
         albedo, normal, direct, indirect, caustic: (height, width, 3) float32. depth (world units), noise (standard
         error of `image`), density (photons found per square metre and pass): (height, width) float32. denoised: as
-        `image`, where `denoise` was asked for. By name alone: variance (square of noise), and what `first_hits` of
-        `renderer.scene` tells of the middles of pixels.
+        `image`, where `denoise` was asked for. By name alone: variance (square of noise), what `first_hits` of
+        `renderer.scene` tells of the middles of pixels, and cryptomatte, which `coverage` of `renderer.camera_paths`
+        tells.
         """
         found = dict(self.film.layers)
         if self.layer_names:

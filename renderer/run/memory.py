@@ -42,6 +42,9 @@ FILM_SUMS, FEATURE_SUMS, FILE_BYTES = 8, 4, 80
 #: Films of each member that adds its passes up: one that is made, and one on its way.
 RUNS_AT_ONCE = 2
 
+#: Frames of a sequence whose files are written at once, each by a thread of its own.
+WRITERS = 2
+
 #: What helps where there is too little memory for a picture.
 REMEDY = "use a smaller --size, fewer --photons or a smaller scene"
 
@@ -117,8 +120,6 @@ def picture_bytes(
         pictures, members = max(1, sharing.members), 0  # of each picture
     films = 1
     if sharing.is_by_frames and processes == 1:
-        from renderer.run.sequence.make_sequence import WRITERS
-
         films += WRITERS
     if members:
         from renderer.drivers.shares import run_of

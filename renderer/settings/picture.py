@@ -48,7 +48,9 @@ LIGHT_LAYERS = ("direct", "indirect", "caustic", "density")
 FEATURE_LAYERS = ("albedo", "normal", "depth")
 USUAL_LAYERS = (*LIGHT_LAYERS, *FEATURE_LAYERS, "noise")
 FIRST_HIT_LAYERS = ("position", "uv", "material", "object", "triangle")
-LAYER_NAMES = (*USUAL_LAYERS, "variance", *FIRST_HIT_LAYERS)
+#: What covers pixels, by name alone as well (`renderer.camera_paths.coverage`).
+COVERAGE_LAYER = "cryptomatte"
+LAYER_NAMES = (*USUAL_LAYERS, "variance", *FIRST_HIT_LAYERS, COVERAGE_LAYER)
 
 #: Settings that say how a cluster is reached, and all that say who shares the work out, as they are where nobody does.
 OF_CLUSTER = ("insecure_cluster", "tls_ca", "tls_cert", "tls_key")

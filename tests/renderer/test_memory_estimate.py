@@ -25,7 +25,6 @@ from renderer.run import memory
 from renderer.run.members.picture_member import MemberOrder
 from renderer.run.photon_run.rounds import photon_run_bytes
 from renderer.run.render_call import plan_picture
-from renderer.run.sequence.make_sequence import WRITERS
 from renderer.settings.picture import Settings
 from scenes.files.memory import limit_memory, needed_bytes, own_bytes, share_memory, usable_bytes
 from scenes.model import Texture
@@ -83,7 +82,7 @@ def test_members_take_a_scene_and_passes_each_and_have_the_film_and_shared_maps_
         "the next two frames": 2 * alone["triangles"] + pass_bytes(PhotonDriver, settings),
         "film": ahead["film"],
     }
-    assert alone["film"] < ahead["film"] <= (1 + WRITERS) * alone["film"]  # of frames that are written, too
+    assert alone["film"] < ahead["film"] <= (1 + memory.WRITERS) * alone["film"]  # of frames that are written, too
     assert shared["passes under way"] == 4 * (map_of_pass + 3 * image)  # a pass that is finished goes to this process
     assert by_frames["passes under way"] == 2 * alone["passes under way"] == 4 * (map_of_pass + 2 * image)
     assert parts(PhotonDriver, two, 3)["passes under way"] == 3 * (map_of_pass + 3 * image)

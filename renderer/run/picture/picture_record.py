@@ -20,7 +20,7 @@ from renderer.film.picture import Picture
 from renderer.film.tone_mapping import ToneMapping, adapted, metered
 from renderer.run import statistics
 from renderer.run.resuming.checkpoints import NOTHING_SPENT, Spent
-from renderer.settings.picture import FIRST_HIT_LAYERS
+from renderer.settings.picture import COVERAGE_LAYER, FIRST_HIT_LAYERS
 from renderer.version import SOFTWARE, __version__
 from tracecore.dispatch.tracer import TracerLimits
 
@@ -142,7 +142,7 @@ class PictureRecord:
 
     start: `time.perf_counter()` when rendering began.
     before: what passes have taken that it goes on from.
-    first_hits: layers of the middles of pixels, by name, as far as they were asked for.
+    first_hits: layers of the middles of pixels, and what covers these, by name, as far as they were asked for.
     """
 
     def __init__(self, source: PassSource, start: float, before: Spent = NOTHING_SPENT) -> None:
@@ -156,6 +156,20 @@ class PictureRecord:
             settings, at = source.driver.settings, source.at
             size = (settings.width, settings.height)
             self.first_hits = first_hits(at.snapshot, at.tracer, size, settings.crop)
+        if COVERAGE_LAYER in self.plan.layers:
+            self.first_hits[COVERAGE_LAYER] = self._coverage()
+
+    def _coverage(self) -> Floats:
+        """Returns what covers the pixels."""
+        from renderer.camera_paths.coverage import PixelRays, coverage
+        from renderer.camera_paths.task import SAMPLERS
+        from renderer.scene.packed_scene import pack_camera
+
+        settings, at = self.source.driver.settings, self.source.at
+        size = (settings.width, settings.height)
+        camera = pack_camera(at.snapshot.camera, *size, settings.pixel_filter)
+        rays = PixelRays(camera, size, settings.crop or (0, 0, *size), settings.seed, SAMPLERS[settings.sampler])
+        return coverage(at.snapshot, at.tracer, rays)
 
     def key_of_whole(self) -> str:
         """Returns the key of the whole picture, of which parts may be made elsewhere."""

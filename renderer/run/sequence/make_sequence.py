@@ -15,6 +15,7 @@ from renderer.atomic_file import write_each
 from renderer.film.animation import animation_of
 from renderer.interrupts import interruptible
 from renderer.run import statistics, timeline
+from renderer.run.memory import WRITERS
 from renderer.run.picture.picture_files import statistics_path
 from renderer.run.resuming.frame_key import frame_key
 from renderer.run.sequence.finished_frames import finished_frame, write_finished
@@ -26,9 +27,6 @@ if TYPE_CHECKING:
     from renderer.film.picture import Picture
     from renderer.run.statistics import Statistics
     from scenes.model import Snapshot
-
-#: Frames whose files are written at once, each by a thread of its own.
-WRITERS = 2
 
 #: What the statistics of a sequence keep of each frame.
 SEQUENCE_COLUMNS = (
