@@ -154,9 +154,18 @@ def main(prefix: str = "") -> None:
         write_images(Path(folder))
         for name, scene, settings in pictures(Path(folder)):
             if name.startswith(prefix):
-                picture = renderer.render(scene, size=SIZE, device="cpu", quiet=True, **settings)
-                save(picture.pixels, PICTURES / f"{name}.png")
+                picture = renderer.render(scene, device="cpu", quiet=True, **{"size": SIZE, **settings})
+                save(picture.pixels if "layers" not in settings else mattes(picture), PICTURES / f"{name}.png")
                 print(f"{name}: {picture.statistics['seconds.total']:.1f} s", flush=True)
+
+
+def mattes(picture: renderer.Picture) -> Any:
+    """Returns what covers the pixels of a picture, (height, 2 * width, 3) uint8: objects on the left, materials on the
+    right, each in a color of its own."""
+    numbers, shares = np.moveaxis(picture.layers["cryptomatte"], 4, 0)
+    colors = np.random.default_rng(1).random((int(numbers.max()) + 1, 3))
+    mixed = (colors[np.maximum(numbers, 0).astype(int)] * shares[..., None]).sum(axis=3)
+    return np.rint(255.0 * np.concatenate([mixed[:, :, 0], mixed[:, :, 1]], axis=1)).astype(np.uint8)
 
 
 def save(pixels: Any, path: Path) -> None:
@@ -174,6 +183,7 @@ def pictures(folder: Path) -> Iterator[tuple[str, str, dict[str, Any]]]:
     for name, lights in LIGHTS.items():
         scene = scene_file(folder / f"light-{name}.toml", MATERIALS["diffuse"], lights)
         yield f"light-{name}", scene, {"driver": "path", "passes": 128, "exposure": EXPOSURES.get(name)}
+    yield "mattes", "kitchen", {"driver": "ao", "passes": 1, "size": (320, 240), "layers": ("cryptomatte",)}
 
 
 def scene_file(path: Path, ball: str, lights: str) -> str:

@@ -134,6 +134,7 @@ def test_an_exr_has_mattes_by_their_names(tmp_path: Path) -> None:
                 for pair in range(RANKS // 2)
                 for who, share in ("RG", "BA")
             )
+    assert {"CryptoObject02.A", "CryptoMaterial02.A"} <= channels.keys()
     assert sorted(found) == ["material 0", "material 1", "object 5", "object 7"]
     kept = picture.layers["cryptomatte"]
     np.testing.assert_array_equal(found["object 7"], share_of(kept[:, :, 0], 7))
