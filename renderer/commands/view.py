@@ -5,11 +5,13 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from renderer.commands.arguments import add_scene, add_setting, chosen_settings, whole
 from renderer.commands.parser import in_two_levels
+from renderer.errors import UsageError
 from renderer.plain_text import as_it_is
 from renderer.settings.picture import Settings
 from renderer.settings.setting import settings_of
@@ -23,14 +25,12 @@ if TYPE_CHECKING:
     from renderer.viewer.server import ViewerServer
 
 #: Options that most people use.
-USUAL = "size passes driver device camera frame exposure denoise port no_browser help"
-
-#: Names of picture files end so.
-PICTURES = (".exr", ".npy", ".png")
+USUAL = "size passes driver device camera frame exposure denoise reference port no_browser help"
 
 NOTES = """\
-SCENE may also be a picture, FILE.exr, .npy or .png. Settings are those of 'tracecore render'; the page changes some,
-and shows the command that makes the picture that it shows. Ctrl-C ends it.
+SCENE may also be a picture, FILE.exr, .npy, .png, .hdr or .pfm. Settings are those of 'tracecore render'; the page
+changes some, and shows the command that makes the picture that it shows. A scene file that changes is read again.
+Ctrl-C ends it.
 
 The page is served on this machine alone, to whoever knows the address. From another machine, forward the port:
   ssh -L 8000:127.0.0.1:8000 HOST tracecore view SCENE --port 8000 --no-browser
@@ -52,6 +52,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_scene(parser)
     page = parser.add_argument_group("page")
     page.add_argument("--port", type=whole(0, 65535), default=0, metavar="N", help="to serve it on (default: any)")
+    page.add_argument("--reference", type=Path, metavar="FILE", help="picture to compare with, of the same size")
     page.add_argument("--no-browser", action="store_true", help="print the address, and open no browser")
     groups: dict[str, argparse._ActionsContainer] = {"": parser}
     for one in settings_of(Settings).values():
@@ -64,14 +65,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Serves the page until Ctrl-C; returns the exit status."""
+    from renderer.film.picture_file import READABLE, read_picture
     from renderer.scene.render_context import check_scene
     from renderer.viewer.live_picture import LivePicture, PictureRequest
     from renderer.viewer.server import ViewerServer
 
     settings, live, path = chosen_settings(Settings, arguments), LivePicture(), Path(arguments.scene)
     pixels: npt.NDArray[np.uint8] | None = None
-    if path.suffix.lower() in PICTURES:
-        pixels = show_file(live, path)
+    reference = None if arguments.reference is None else read_picture(arguments.reference).image
+    if path.suffix.lower() in READABLE:
+        pixels = show_file(live, path, reference)
     else:
         check_scene(arguments.scene)
         live.settings = settings
@@ -80,7 +83,8 @@ def run(arguments: argparse.Namespace) -> int:
     try:
         is_opened = announce(server, is_wanted=not arguments.no_browser)
         if pixels is None:
-            show_scene(arguments.scene, live, PictureRequest(settings=settings), is_opened=is_opened)
+            request = PictureRequest(settings=settings)
+            show_scene(arguments.scene, live, request, reference, is_opened=is_opened)
         elif not is_opened:
             print_picture(pixels)
         live.next_request()  # there will be none
@@ -91,18 +95,36 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def show_file(live: LivePicture, path: Path) -> npt.NDArray[np.uint8]:
-    """Shows the picture of a file; returns its pixels as a screen shows them."""
+def show_file(live: LivePicture, path: Path, reference: npt.NDArray[np.float32] | None) -> npt.NDArray[np.uint8]:
+    """Shows the picture of a file; returns its pixels as a screen shows them. Raises `UsageError` where a reference is
+    of another size."""
     from renderer.film.picture_file import read_picture
     from renderer.viewer.kept_picture import mapping_of, shown_file
 
     picture = read_picture(path)
-    live.show(shown_file(picture, path.name))
+    if reference is not None and reference.shape != picture.image.shape:
+        raise UsageError(f"--reference is of {size_of(reference)} pixels; expected {size_of(picture.image)}")
+    live.show(shown_file(picture, path.name, reference))
     return mapping_of(picture)(picture.image)
 
 
-def show_scene(scene: str, live: LivePicture, request: PictureRequest, *, is_opened: bool) -> None:
-    """Renders a scene as the page asks, until it is interrupted. is_opened: whether a browser shows it."""
+def size_of(image: npt.NDArray[np.float32]) -> str:
+    """Returns width and height of a picture, in words."""
+    return f"{image.shape[1]}x{image.shape[0]}"
+
+
+def show_scene(
+    scene: str,
+    live: LivePicture,
+    request: PictureRequest,
+    reference: npt.NDArray[np.float32] | None,
+    *,
+    is_opened: bool,
+) -> None:
+    """Renders a scene as the page asks, and again whenever its file changes, until it is interrupted. is_opened:
+    whether a browser shows it."""
+    from renderer.viewer.file_watch import FileWatch
+    from renderer.viewer.live_picture import PictureRequest
     from renderer.viewer.scene_show import SceneShow
 
     has_printed = list[bool]()
@@ -111,7 +133,13 @@ def show_scene(scene: str, live: LivePicture, request: PictureRequest, *, is_ope
         if not (is_opened or has_printed):
             has_printed.append(print_picture(picture.pixels))
 
-    SceneShow(scene, live, print_first).run(request)
+    def read_again() -> None:
+        live.request(PictureRequest(settings=live.settings or request.settings, is_new_scene=True))
+
+    with ExitStack() as stack:
+        if Path(scene).is_file():
+            stack.callback(FileWatch(Path(scene), read_again).close)
+        SceneShow(scene, live, print_first, reference).run(request)
 
 
 def announce(server: ViewerServer, *, is_wanted: bool) -> bool:

@@ -1,5 +1,5 @@
-"""Pictures are read back from files, the layers of an .exr, the array of an .npy, the light of a .png, and others are
-written of them."""
+"""Pictures are read back from files, the layers of an .exr, the array of an .npy, .hdr or .pfm, the light of a .png,
+and others are written of them."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -16,6 +16,9 @@ from scenes.colors.srgb import decoded
 from scenes.keys.values import MAX_PIXELS
 
 Floats = npt.NDArray[np.float32]
+
+#: What the names of files that are read end in: of those that are written, and of two that others write.
+READABLE = (*PICTURE_SUFFIXES, ".hdr", ".pfm")
 
 #: An .exr has no more channels, and what is read of it is no more than so many numbers.
 MOST_CHANNELS, MOST_NUMBERS = 256, 1 << 28
@@ -40,14 +43,20 @@ class PictureFile:
 
 
 def read_picture(path: Path) -> PictureFile:
-    """Returns the picture of a file whose name ends in .exr, .npy or .png.
+    """Returns the picture of a file whose name ends in one of `READABLE`.
 
     Raises `UsageError`, one line, for a file that is not there or holds something else.
     """
-    readers = {".exr": _read_exr, ".npy": _read_array, ".png": _read_png}
+    readers = {
+        ".exr": _read_exr,
+        ".npy": _read_array,
+        ".png": _read_png,
+        ".hdr": _read_radiance,
+        ".pfm": _read_radiance,
+    }
     reader = readers.get(path.suffix.lower())
     if reader is None:
-        raise UsageError(f"cannot read '{path}': the name must end in one of {', '.join(PICTURE_SUFFIXES)}")
+        raise UsageError(f"cannot read '{path}': the name must end in one of {', '.join(READABLE)}")
     if not path.is_file():
         raise UsageError(f"cannot read '{path}': {'it is a folder' if path.is_dir() else 'there is no such file'}")
     if path.suffix.lower() == ".exr":
@@ -67,6 +76,12 @@ def _read_array(path: Path) -> PictureFile:
         raise UsageError(f"cannot read '{path}': expected numbers (height, width, 3), got {array.dtype} {array.shape}")
     _check_size(path, array.shape)
     return PictureFile(layers={"picture": np.array(array, np.float32)}, is_linear=True)
+
+
+def _read_radiance(path: Path) -> PictureFile:
+    from scenes.pictures.environment_file import READERS
+
+    return PictureFile(layers={"picture": READERS[path.suffix.lower()](path)}, is_linear=True)
 
 
 def _read_png(path: Path) -> PictureFile:

@@ -7,19 +7,24 @@ from renderer.film.tone_mapping import ToneMapping
 from renderer.viewer.live_picture import Floats, Shown, mapping_facts
 
 
-def shown_file(picture: PictureFile, name: str) -> Shown:
-    """Returns what the viewer shows of a file. name: of the file."""
+def shown_file(picture: PictureFile, name: str, reference: Floats | None = None) -> Shown:
+    """Returns what the viewer shows of a file.
+
+    name: of the file.
+    reference: light that it is compared with, of the same shape, or None.
+    """
     mapping = mapping_of(picture)
+    layers = picture.layers | ({} if reference is None else {"reference": reference})
     return Shown(
         facts={
             "status": "finished",
             "is_file": True,
             "scene": name,
             "size": [picture.image.shape[1], picture.image.shape[0]],
-            "layers": list(picture.layers),
+            "layers": list(layers),
             "mapping": mapping_facts(mapping),
         },
-        layers={name: partial(_same, layer) for name, layer in picture.layers.items()},
+        layers={name: partial(_same, layer) for name, layer in layers.items()},
     )
 
 

@@ -4,7 +4,7 @@ kept, and the newest request."""
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -22,10 +22,12 @@ class Shown:
 
     facts: all that it says beside the picture, as JSON has it.
     layers: make the layers by name, each (height, width) or (height, width, 3) float32, the picture first.
+    files: make the contents of files of the picture, by what their names end in.
     """
 
     facts: Mapping[str, Any]
     layers: Mapping[str, Callable[[], Floats]] = field(default_factory=dict)
+    files: Mapping[str, Callable[[], bytes]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,10 +36,12 @@ class PictureRequest:
 
     settings: of the picture.
     is_draft: whether a small picture will do, as while the camera is being moved.
+    is_new_scene: whether the file of the scene has changed, so that it is to be read again.
     """
 
     settings: Settings
     is_draft: bool = False
+    is_new_scene: bool = False
 
 
 def mapping_facts(mapping: ToneMapping) -> dict[str, Any]:
@@ -68,7 +72,7 @@ class LivePicture:
         self._settings: Settings | None = None
         self._request: PictureRequest | None = None
         self._changed = threading.Condition()
-        self._is_closed = False
+        self._is_closed = self._is_paused = False
 
     @property
     def shown(self) -> tuple[int, Shown]:
@@ -117,10 +121,30 @@ class LivePicture:
         with self._changed:
             self._settings = settings
 
-    def request(self, request: PictureRequest) -> None:
-        """Asks for another picture; a request that nobody has taken yet is forgotten."""
+    @property
+    def is_paused(self) -> bool:
+        """Returns whether no more passes are wanted for now."""
         with self._changed:
-            self._request, self._settings = request, request.settings
+            return self._is_paused
+
+    def pause(self, *, is_paused: bool) -> None:
+        """Says whether passes are wanted. Another request begins at once, whatever was said before."""
+        with self._changed:
+            self._is_paused = is_paused
+            self._changed.notify_all()
+
+    def wait_for_more(self) -> None:
+        """Waits until passes are wanted, there is a request, or the viewer has ended."""
+        with self._changed:
+            while self._is_paused and self._request is None and not self._is_closed:
+                self._changed.wait(1.0)  # in pieces, as `next_request` does it
+
+    def request(self, request: PictureRequest) -> None:
+        """Asks for another picture; a request that nobody has taken yet is forgotten, but for that the scene is new."""
+        with self._changed:
+            if self._request is not None and self._request.is_new_scene:
+                request = replace(request, is_new_scene=True)
+            self._request, self._settings, self._is_paused = request, request.settings, False
             self._stop_render()
             self._changed.notify_all()
 

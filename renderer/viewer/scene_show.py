@@ -12,6 +12,9 @@ from collections.abc import Callable, Mapping
 from contextlib import ExitStack, closing
 from dataclasses import replace
 from functools import partial
+from importlib.util import find_spec
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -31,7 +34,7 @@ from renderer.run.picture.picture_record import PictureRecord
 from renderer.run.plan import Plan
 from renderer.run.render_call import opened, plan_picture
 from renderer.scene.render_context import RenderContext, TracerChoice
-from renderer.settings.picture import DRAFT_SHARE
+from renderer.settings.picture import COVERAGE_LAYER, DRAFT_SHARE
 from renderer.viewer.live_picture import Floats, LivePicture, PictureRequest, Shown, mapping_facts
 from renderer.viewer.page_requests import command_line, words_of
 from scenes.errors import SceneError
@@ -48,6 +51,9 @@ SHOW_SECONDS = 0.15
 #: While the camera is being moved, a draft has so many passes.
 MOVING_PASSES = 1
 
+#: What is said of a picture that waits.
+PAUSED = "paused"
+
 #: What a request may lead to that is no fault of the program.
 FORESEEN = (RenderError, SceneError, ShaderError, TraceError, OSError, MemoryError)
 
@@ -58,10 +64,17 @@ class SceneShow:
     scene: name of a shipped scene, or path of a file.
     live: where passes are shown, and requests come from.
     at_end: called whenever a picture has all of its passes.
+    reference: light that pictures of its size are compared with, (height, width, 3) float32, or None.
     """
 
-    def __init__(self, scene: str, live: LivePicture, at_end: Callable[[Picture], None] = lambda picture: None) -> None:
-        self.name, self.live, self.at_end = scene, live, at_end
+    def __init__(
+        self,
+        scene: str,
+        live: LivePicture,
+        at_end: Callable[[Picture], None] = lambda picture: None,
+        reference: Floats | None = None,
+    ) -> None:
+        self.name, self.live, self.at_end, self.reference = scene, live, at_end, reference
         self.picture: Picture | None = None
         self.settings = live.settings
         self._scene: scenes.Scene | None = None
@@ -83,7 +96,7 @@ class SceneShow:
 
     def render(self, request: PictureRequest) -> None:
         """Renders a picture, and shows it pass by pass until it has all, or there is another request."""
-        if self._scene is None:
+        if self._scene is None or request.is_new_scene:
             self._scene = scenes.load(
                 self.name,
                 parameters=request.settings.define,
@@ -112,8 +125,12 @@ class SceneShow:
                     return
                 if is_last or time.perf_counter() - shown_at >= SHOW_SECONDS:
                     self.picture = replace(record.picture(film), is_finished=is_last)
-                    self.live.show(shown(self.picture, facts))
+                    self.live.show(shown(self.picture, facts, self.reference))
                     shown_at = time.perf_counter()
+                if self.live.is_paused and not is_last:
+                    self.picture = replace(record.picture(film), is_finished=False)
+                    self.live.show(shown(self.picture, {**facts, "status": PAUSED}, self.reference))
+                    self.live.wait_for_more()
         except Stopped:
             return
         if self.picture is not None and not facts["is_draft"]:
@@ -165,10 +182,16 @@ def draft_of(plan: Plan, snapshot: Snapshot) -> Plan:
     return replace(plan, settings=replace(plan.settings, **changes))
 
 
-def shown(picture: Picture, facts: Mapping[str, Any]) -> Shown:
-    """Returns a picture as the page shows it, with what it says of it."""
+def shown(picture: Picture, facts: Mapping[str, Any], reference: Floats | None = None) -> Shown:
+    """Returns a picture as the page shows it, with what it says of it.
+
+    reference: as of `SceneShow`; a picture of another size has none.
+    """
     layers = {"picture": lambda: picture.image}
-    layers |= {name: partial(_layer, picture, name) for name in picture.layers}
+    layers |= {name: partial(_layer, picture, name) for name in picture.layers if name != COVERAGE_LAYER}
+    if reference is not None and reference.shape == picture.image.shape:
+        layers["reference"] = lambda: reference
+    files = picture_files(picture)
     mapping = picture.mapping
     return Shown(
         facts={
@@ -176,12 +199,27 @@ def shown(picture: Picture, facts: Mapping[str, Any]) -> Shown:
             "passes": picture.passes,
             "size": [picture.film.width, picture.film.height],
             "layers": list(layers),
+            "files": list(files),
             "mapping": mapping_facts(mapping),
             "statistics": statistics.plain(picture.statistics),
             **facts,
         },
         layers=layers,
+        files=files,
     )
+
+
+def picture_files(picture: Picture) -> dict[str, Callable[[], bytes]]:
+    """Returns what makes the contents of files of a picture, by what their names end in."""
+    suffixes = [".png", ".npy", *([".exr"] if find_spec("OpenEXR") else [])]
+    return {suffix: partial(_content, picture, suffix) for suffix in suffixes}
+
+
+def _content(picture: Picture, suffix: str) -> bytes:
+    with TemporaryDirectory(prefix="tracecore-") as folder:
+        path = Path(folder) / f"picture{suffix}"
+        picture.write(path)
+        return path.read_bytes()
 
 
 def _layer(picture: Picture, name: str) -> Floats:

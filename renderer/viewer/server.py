@@ -15,6 +15,7 @@ import time
 from collections.abc import Callable
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib import resources
+from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
@@ -112,12 +113,18 @@ class Answer(BaseHTTPRequestHandler):
     server: ViewerServer
 
     def do_GET(self) -> None:
-        """Answers with the page, news, or a layer."""
-        self._answer({"": self._send_page, "events": self._send_news, "picture": self._send_picture})
+        """Answers with the page, news, a layer, or a file."""
+        routes = {
+            "": self._send_page,
+            "events": self._send_news,
+            "picture": self._send_picture,
+            "file": self._send_file,
+        }
+        self._answer(routes)
 
     def do_POST(self) -> None:
         """Takes a request."""
-        self._answer({"request": self._take_request})
+        self._answer({"request": self._take_request, "pause": self._take_pause})
 
     def log_message(self, *_arguments: Any, **_more: Any) -> None:
         """Says nothing: a terminal has other things to show."""
@@ -185,9 +192,36 @@ class Answer(BaseHTTPRequestHandler):
         told = {f"X-{name}": str(value) for name, value in {**sizes, "Number": number}.items()}
         self._send(200, layer.astype("<f4").tobytes(), "application/octet-stream", told)
 
+    def _send_file(self) -> None:
+        """Sends a file of what is shown, which browsers keep."""
+        _, shown = self.server.live.shown
+        suffix = parse_qs(urlsplit(self.path).query).get("suffix", [""])[0]
+        make = shown.files.get(suffix)
+        if make is None:
+            self._send(404, b"there is no such file", "text/plain")
+            return
+        stem = "".join(one if one.isascii() and one.isalnum() else "-" for one in Path(shown.facts["scene"]).stem)
+        told = {"Content-Disposition": f'attachment; filename="{stem}{suffix}"'}
+        self._send(200, make(), "application/octet-stream", told)
+
     def _take_request(self) -> None:
+        """Takes a request for a picture."""
+        self._take(lambda asked: self.server.live.request(request_of(self.server.live, asked)))
+
+    def _take_pause(self) -> None:
+        """Takes whether passes are wanted: {"paused": true or false}."""
+        self._take(self._pause)
+
+    def _pause(self, asked: Any) -> None:
+        is_paused = asked.get("paused") if isinstance(asked, dict) else None
+        if not isinstance(is_paused, bool):
+            raise UsageError('expected {"paused": true} or {"paused": false}')
+        self.server.live.pause(is_paused=is_paused)
+
+    def _take(self, act: Callable[[Any], None]) -> None:
+        """Does what a page asks for, and tells it if that cannot be had. act: called with the JSON that it sends."""
         try:
-            self.server.live.request(request_of(self.server.live, self._read_json()))
+            act(self._read_json())
         except UsageError as error:
             self._send(400, json.dumps({"error": str(error)}).encode(), "application/json")
         else:

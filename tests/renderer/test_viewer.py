@@ -1,30 +1,54 @@
 """The viewer: what is shown and asked for between threads, what the server answers and to whom, and its page."""
 
 import http.client
+import io
 import itertools
 import json
 import re
+import shutil
 import socket
+import subprocess
 import threading
 import time
 from collections.abc import Iterator
 from dataclasses import replace
+from importlib import resources
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+from data_files import data_text
 from headless_browser import Browser, browser_program
 
 import renderer
 from renderer import Settings, cli
 from renderer.commands import view
+from renderer.film.picture_file import read_picture
 from renderer.film.tone_mapping import ToneMapping
-from renderer.viewer import scene_show
+from renderer.viewer import file_watch, scene_show
 from renderer.viewer import server as viewer_server
+from renderer.viewer.file_watch import FileWatch
 from renderer.viewer.live_picture import LivePicture, PictureRequest, Shown, mapping_facts
 from renderer.viewer.page_requests import changed, command_line, words_of
 from renderer.viewer.scene_show import SceneShow
 from renderer.viewer.server import MOST_SHOWN_PIXELS, ViewerServer, sampled
 from renderer.viewer.terminal import picture_text, protocol_of
+from scenes.errors import SceneError
+
+#: A floor under a lamp.
+GREY_ROOM = """
+cameras.front = { eye = [0, 2, 6], target = [0, 1, 0], vertical_fov = 50 }
+materials = { floor = { diffuse = [0.5, 0.5, 0.5] } }
+[[object]]
+shape = "rectangle"
+material = "floor"
+corner = [-5, 0, 5]
+edges = [[10, 0, 0], [0, 0, -10]]
+[[light]]
+position = [0, 3, 2]
+intensity = [90, 90, 90]
+"""
 
 SMALL = Settings(driver="whitted", size=(16, 12), passes=2, device="cpu", threads=1, quiet=True)
 
@@ -443,6 +467,198 @@ def test_a_scene_in_a_browser(browser: Browser, fresh: LivePicture) -> None:
         server.close()
     assert np.array_equal(seen[0], renderer.render("cornell", SMALL).pixels)  # type: ignore[arg-type]
     assert str(seen[1]).endswith("--device cpu --threads 1 --passes 3")
+
+
+def in_node(tmp_path: Path, layers: dict[str, np.ndarray], facts: dict[str, Any], done: str) -> Any:
+    """What the page's script makes of facts and layers, without a browser. done: JavaScript whose `found` that is."""
+    node = shutil.which("node")
+    if node is None:
+        pytest.skip("no Node is installed")
+    page = resources.files("renderer.viewer").joinpath("page.html").read_text(encoding="utf-8")
+    script = page.split("<script>")[1].split("</script>")[0]
+    given = {"facts": facts | {"number": 3}, "layers": {name: layer.ravel().tolist() for name, layer in layers.items()}}
+    begin = "state.facts = GIVEN.facts; tell({}); await fetchPicture(); const found = {};"
+    end = "console.log(JSON.stringify(found)); process.exit(0);"
+    parts = [data_text("viewer/page_in_node.js"), f"const GIVEN = {json.dumps(given)};", script]
+    (tmp_path / "page.js").write_text("\n".join([*parts, f"(async () => {{ {begin} {done} {end} }})();"]))
+    made = subprocess.run([node, str(tmp_path / "page.js")], capture_output=True, text=True, timeout=60, check=False)
+    assert made.returncode == 0, made.stderr
+    return json.loads(made.stdout)
+
+
+def test_the_page_compares_with_a_reference(tmp_path: Path) -> None:
+    """Beside it, by the difference, and by the error relative to it, whose brightness has a floor."""
+    reference = np.random.default_rng(2).gamma(0.5, 2.0, LIGHT.shape).astype(np.float32)
+    facts = FACTS | {"layers": ["picture", "reference"], "mapping": mapping_facts(ToneMapping(curve="linear"))}
+    shown = """
+    for (const how of ["", "split", "difference", "relative"]) {
+      $("compare").value = how; $("split").value = "0.25"; $("compare").dispatchEvent(new Event("input"));
+      found[how] = bytes();
+    }
+    """
+    made = in_node(tmp_path, {"picture": LIGHT, "reference": reference}, facts, shown)
+    found = {how: np.array(numbers, np.uint8).reshape(LIGHT.shape) for how, numbers in made.items()}
+    plain = ToneMapping(curve="linear")
+    assert np.array_equal(found[""], plain(LIGHT))
+    assert np.array_equal(found["split"][:, :4], plain(reference)[:, :4])
+    assert np.array_equal(found["split"][:, 4:], plain(LIGHT)[:, 4:])
+    mean = (LIGHT - reference).astype(np.float64).mean(axis=2)
+    signed = np.stack([mean, np.zeros_like(mean), -mean], axis=2).astype(np.float32)
+    assert np.abs(found["difference"].astype(int) - plain(signed)).max() <= 1
+    brightness = reference.mean(axis=2) + 0.01 * reference.mean()
+    relative = np.sqrt(np.square(LIGHT - reference).mean(axis=2)) / brightness
+    shades = np.stack([np.clip(3.0 * relative - step, 0.0, 1.0) for step in range(3)], axis=2)
+    assert np.abs(found["relative"] / 255.0 - shades).max() < 0.005
+
+
+def test_keys_and_buttons_of_the_page(tmp_path: Path) -> None:
+    facts = FACTS | {"status": "rendering", "files": [".png", ".exr"]}
+    done = """
+    found.files = elements.files.children.filter(one => one.href).map(one => one.href);
+    found.hidden = elements.comparing.hidden;
+    found.pause = elements.pause.textContent;
+    press(" "); press("ArrowLeft"); press("+");
+    await new Promise(next => setTimeout(next, 20));
+    state.facts = {...state.facts, status: "paused"}; tell({});
+    found.goOn = elements.pause.textContent;
+    elements.pause.click();
+    await new Promise(next => setTimeout(next, 20));
+    state.facts = {...state.facts, status: "finished"}; tell({});
+    press(" ");
+    await new Promise(next => setTimeout(next, 20));
+    Object.assign(found, {asked, exposure: state.exposure, isDisabled: elements.pause.disabled});
+    """
+    found = in_node(tmp_path, {"picture": LIGHT}, facts, done)
+    assert found["files"] == ["file?suffix=.png", "file?suffix=.exr"]
+    assert (found["hidden"], found["pause"], found["goOn"]) == (True, "pause", "go on")
+    first, turned, last = found["asked"]
+    assert (first, last) == (["pause", {"paused": True}], ["pause", {"paused": False}])
+    eye = np.array([float(word) for word in turned[1]["settings"]["eye"].split(",")])
+    angle = np.degrees(np.arctan2(eye[0], eye[2]))
+    assert np.linalg.norm(eye) == pytest.approx(5.0)
+    assert abs(angle) == pytest.approx(9.0)
+    assert found["exposure"] == 1.0
+    assert found["isDisabled"]
+
+
+def test_files_of_the_picture_are_sent(server: ViewerServer, live: LivePicture) -> None:
+    picture = renderer.render("cornell", SMALL)
+    live.show(scene_show.shown(picture, {**FACTS, "scene": 'here/a "b".toml'}))
+    assert live.shown[1].facts["files"][:2] == [".png", ".npy"]
+    status, content, head = ask(server, "file?suffix=.png")
+    assert (status, content) == (200, picture.png)
+    assert head["Content-Disposition"] == 'attachment; filename="a--b-.png"'
+    status, content, _ = ask(server, "file?suffix=.npy")
+    assert np.array_equal(np.load(io.BytesIO(content)), picture.image)
+    assert [ask(server, f"file{query}")[0] for query in ("?suffix=.sh", "", "?suffix=")] == [404] * 3
+
+
+def test_a_pause_is_asked_for_in_words(server: ViewerServer, live: LivePicture) -> None:
+    assert ask(server, "pause", {"paused": True})[0] == 200
+    assert live.is_paused
+    for wrong in ({}, {"paused": 1}, [], b"{"):
+        assert ask(server, "pause", wrong)[0] == 400
+    assert live.is_paused
+    assert ask(server, "pause", {"paused": False})[0] == 200
+    assert not live.is_paused
+
+
+def test_a_picture_waits_while_it_is_paused_and_has_the_same_bits(fresh: LivePicture) -> None:
+    """The first pass that is shown pauses it; what has been shown then is whole."""
+    seen, show, settings = list[Shown](), fresh.show, replace(SMALL, passes=4)
+
+    def look(shown: Shown) -> None:
+        seen.append(shown)
+        show(shown)
+        if len(seen) == 1:
+            fresh.pause(is_paused=True)
+        elif shown.facts["status"] == "paused":
+            threading.Timer(0.2, lambda: fresh.pause(is_paused=False)).start()
+
+    fresh.show = look  # type: ignore[method-assign]
+    made = SceneShow("cornell", fresh)
+    made.render(PictureRequest(settings=settings))
+    assert [one.facts["status"] for one in seen[:2]] == ["rendering", "paused"]
+    assert seen[-1].facts["status"] == "finished"
+    first, last = seen[1], seen[-1]
+    assert np.array_equal(first.layers["picture"](), renderer.render("cornell", replace(settings, passes=1)).image)
+    assert np.array_equal(last.layers["picture"](), renderer.render("cornell", settings).image)
+
+
+def test_a_request_ends_a_pause(fresh: LivePicture) -> None:
+    fresh.pause(is_paused=True)
+    threading.Timer(0.1, lambda: fresh.request(PictureRequest(settings=SMALL))).start()
+    fresh.wait_for_more()
+    assert fresh.has_request
+    assert not fresh.is_paused
+
+
+def test_a_scene_that_changes_is_read_again(fresh: LivePicture, tmp_path: Path) -> None:
+    """A request that comes before it is read does not lose that; of a file that is wrong the scene before stays."""
+    path = tmp_path / "room.toml"
+    path.write_text(GREY_ROOM)
+    made = SceneShow(str(path), fresh)
+    made.render(PictureRequest(settings=SMALL))
+    grey = fresh.shown[1].layers["picture"]()
+    path.write_text(GREY_ROOM.replace("0.5, 0.5, 0.5", "0.5, 0.0, 0.0"))
+    fresh.request(PictureRequest(settings=SMALL, is_new_scene=True))
+    fresh.request(PictureRequest(settings=changed(SMALL, {"passes": "3"})))
+    request = fresh.next_request()
+    assert (request.is_new_scene, request.settings.passes) == (True, 3)
+    made.render(request)
+    red = fresh.shown[1].layers["picture"]()
+    assert grey[..., 1].any()
+    assert red[..., 0].any()
+    assert not red[..., 1].any()
+    path.write_text("nonsense")
+    with pytest.raises(SceneError):
+        made.render(PictureRequest(settings=SMALL, is_new_scene=True))
+    made.render(PictureRequest(settings=SMALL))
+    assert not fresh.shown[1].layers["picture"]()[..., 1].any()
+
+
+def test_a_file_is_watched_until_it_rests(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(file_watch, "LOOK_SECONDS", 0.01)
+    path, seen = tmp_path / "a.toml", threading.Semaphore(0)
+    path.write_text("one")
+    watch = FileWatch(path, seen.release)
+    assert not seen.acquire(timeout=0.1)
+    path.write_text("two, longer")
+    assert seen.acquire(timeout=20.0)
+    path.unlink()
+    assert not seen.acquire(timeout=0.1)
+    path.write_text("three, longer still")
+    assert seen.acquire(timeout=20.0)
+    watch.close()
+    path.write_text("four")
+    assert not seen.acquire(timeout=0.1)
+
+
+def test_a_reference_is_a_layer_where_it_has_the_size(tmp_path, monkeypatch, capsys):
+    np.save(tmp_path / "a.npy", LIGHT)
+    np.save(tmp_path / "b.npy", 2.0 * LIGHT)
+    np.save(tmp_path / "small.npy", LIGHT[:4])
+    shown: list[Shown] = []
+
+    def look(live: LivePicture) -> PictureRequest:
+        shown.append(live.shown[1])
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(LivePicture, "next_request", look)
+    words = ["view", str(tmp_path / "a.npy"), "--no-browser", "--reference"]
+    assert cli.main([*words, str(tmp_path / "b.npy")]) == 0
+    assert np.array_equal(shown[0].layers["reference"](), 2.0 * LIGHT)
+    capsys.readouterr()
+    assert cli.main([*words, str(tmp_path / "small.npy")]) == 2
+    assert capsys.readouterr().err == "tracecore: error: --reference is of 16x4 pixels; expected 16x12\n"
+    picture = renderer.render("cornell", SMALL)
+    assert "reference" in scene_show.shown(picture, FACTS, picture.image).layers
+    assert "reference" not in scene_show.shown(picture, FACTS, picture.image[:4]).layers
+
+
+def test_maps_of_floats_are_pictures_too(tmp_path: Path) -> None:
+    (tmp_path / "a.pfm").write_bytes(b"PF\n16 12\n-1.0\n" + LIGHT[::-1].astype("<f4").tobytes())
+    assert np.array_equal(read_picture(tmp_path / "a.pfm").image, LIGHT)
 
 
 def test_large_pictures_are_thinned() -> None:
