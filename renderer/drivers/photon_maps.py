@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -22,7 +22,7 @@ from renderer.drivers.pass_photons import (
     PhotonRequests,
     photon_task,
 )
-from renderer.drivers.pass_site import PassSite, pixels_by_tile
+from renderer.drivers.pass_site import PassSite
 from renderer.drivers.search_radius import footprint_radius, photon_radius
 from renderer.photons.batch import PHOTON_SETTINGS, PhotonTask
 from renderer.photons.building import MAP_CODE
@@ -44,6 +44,17 @@ if TYPE_CHECKING:
 
 #: Photons of a caustic map have other random numbers: those of passes that no render comes to.
 CAUSTIC_SEQUENCE = 1 << 31
+
+
+class Look(NamedTuple):
+    """Says how pixels look for photons.
+
+    radii: (pixels,) float64, of each pixel of the picture, as `PhotonLookup` has them.
+    pixels: (n,) int32, those that look at least, row * width + column.
+    """
+
+    radii: Doubles
+    pixels: npt.NDArray[np.int32]
 
 
 class PhotonMapDriver(EyeDriver):
@@ -233,35 +244,33 @@ class PhotonMapDriver(EyeDriver):
         task, lookup = self._with_radii(task, lookup, radii)
         return self.trace_eye_paths(site, task, lookup), lookup.found
 
-    def found_with_radii(self, index: int, request: PhotonRequest, each: Sequence[Doubles]) -> Sequence[Longs]:
+    def found_with_radii(self, index: int, request: PhotonRequest, looks: Sequence[Look]) -> Sequence[Longs]:
         """Returns the photons that each pixel of a whole picture finds in pass `index` with the first radius, (pixels,)
-        int64, for each of some radii of pixels, as `PhotonLookup` has them.
+        int64, for each of some looks: what is told of pixels that are not looked at has no meaning.
 
         request: the photons of the pass.
         """
         if self.why_on_cpu is None and self.settings.crop is None:
-            return self._found_in_waves(index, request, each)
-        return self.by_workers(partial(self._found_by_team, index, request, each))
+            return self._found_in_waves(index, request, looks)
+        return self.by_workers(partial(self._found_by_team, index, request, looks))
 
-    def _found_by_team(
-        self, index: int, request: PhotonRequest, each: Sequence[Doubles], team: Team
-    ) -> Sequence[Longs]:
-        site = PassSite(team, pixels_by_tile(self.settings.width, self.settings.height))
+    def _found_by_team(self, index: int, request: PhotonRequest, looks: Sequence[Look], team: Team) -> Sequence[Longs]:
+        site = PassSite(team, looks[0].pixels)
         photons = PassPhotons({WHOLE: request}, self.emitted, site)
         lookup = look_up(photons.build_map(WHOLE, self.first_radius))
         task = self.eye_task(index, self.first_radius)
-        found = [self.trace_with_radii(site, task, lookup, radii)[1] for radii in each]
+        found = [self.trace_with_radii(replace(site, pixels=pixels), task, lookup, radii)[1] for radii, pixels in looks]
         site.give_back()
         return found
 
-    def _found_in_waves(self, index: int, request: PhotonRequest, each: Sequence[Doubles]) -> Sequence[Longs]:
+    def _found_in_waves(self, index: int, request: PhotonRequest, looks: Sequence[Look]) -> Sequence[Longs]:
         from renderer.gpu.eye_waves import EyePass
 
         made = self.gpu_maps.of_passes([{WHOLE: request}], self.emitted, [self.first_radius])
         maps = maps_of_pass(made.maps[0])
-        self.pixel_radii = each[0]  # so that passes to come have room for radii
+        self.pixel_radii = looks[0].radii  # so that passes to come have room for radii
         waves = self._waves = self._new_waves()
-        return [waves.trace([EyePass(index, self.first_radius, maps, radii)]).found[0] for radii in each]
+        return [waves.trace([EyePass(index, self.first_radius, maps, radii)]).found[0] for radii, _ in looks]
 
     def _with_radii(self, task: EyeTask, lookup: PhotonLookup, radii: Doubles) -> tuple[EyeTask, PhotonLookup]:
         """Returns task and photons of a pass, where each pixel has a radius of its own if there are any."""

@@ -6,7 +6,8 @@ import numpy as np
 from renderer.camera_paths.task import INDIRECT
 from renderer.drivers.driver import RenderSettings
 from renderer.drivers.pass_photons import PhotonRequest, photon_task
-from renderer.drivers.photon_maps import PhotonMapDriver
+from renderer.drivers.pass_site import pixels_by_tile
+from renderer.drivers.photon_maps import Look, PhotonMapDriver
 from renderer.drivers.search_radius import FEW_PHOTONS, gathered_radius, pixel_radii, views_of
 from renderer.photons.importance import PILOT, Eye, needed_spheres
 from renderer.scene.packed_scene import PackedScene
@@ -19,6 +20,9 @@ SHARP_SHARE = 0.15
 PROBES, ENOUGH_STORED = 1 << 13, 0.4
 #: ... and where not so many times as many are stored of those sent to what is needed, these do not pay.
 AIMING_GAIN = 2.25
+
+#: Of so many pixels one tells how many photons are found behind what the eye meets first: a mean is all that is wanted.
+SAMPLED_PIXELS = 16
 
 
 def look_about(driver: PhotonMapDriver, settings: RenderSettings) -> None:
@@ -50,13 +54,16 @@ def learn_radii(driver: PhotonMapDriver, settings: RenderSettings) -> None:
     """Learns in a pass how wide to look for photons: as wide as the first surfaces that the eye meets need it, and
     where that is too wide behind them."""
     views = views_of(driver.scene, driver.tracer, driver.camera, driver.settings)
-    request = probes(driver, driver.projected_scene)
-    near, behind = driver.found_with_radii(PILOT, request, (views.widest, -views.widest))
+    request, every = probes(driver, driver.projected_scene), pixels_by_tile(settings.width, settings.height)
+    some = np.ascontiguousarray(every[::SAMPLED_PIXELS])
+    looks = (Look(views.widest, every), Look(-views.widest, some))
+    near, behind = driver.found_with_radii(PILOT, request, looks)
     radii = driver.pixel_radii = pixel_radii(views, near)
     sent, emitted, radius = driver.emitted, driver.emitted, driver.first_radius
     if settings.photons is None and np.count_nonzero(radii < 0.0) > len(near) // 2:
         emitted = max(1, sent // FEW_PHOTONS)
     if (radii < 0.0).any():
-        radius = gathered_radius(radius, float(behind.mean()) * emitted / sent, driver.even_radius(emitted))
+        found = float(behind[some].mean()) * emitted / sent
+        radius = gathered_radius(radius, found, driver.even_radius(emitted))
         _ = driver.caustic_scene  # is there before passes share it
     driver.search_with(radius, emitted)

@@ -16,6 +16,7 @@ from renderer.drivers.pass_photons import WHOLE, PassPhotons, PhotonRequest, pho
 from renderer.drivers.pass_site import PassSite
 from renderer.drivers.path import PathDriver
 from renderer.drivers.photon import PhotonDriver
+from renderer.drivers.photon_maps import Look
 from renderer.drivers.whitted import WhittedDriver
 from renderer.errors import UsageError
 from renderer.film.film import Film
@@ -135,8 +136,9 @@ def test_a_pilot_has_waves_find_what_loops_find(monkeypatch):
     with tracecore.open_tracer(snapshot.positions, device="cpu", threads=1) as tracer:
         driver = PhotonDriver(snapshot, tracer, settings)
         task = photon_task(driver.projected_scene, driver.settings, 7, min_bounces=1)
-        request, each = PhotonRequest(driver.projected_scene, task), [np.full(96, radius) for radius in (0.5, -0.5)]
-        expected = driver.found_with_radii(7, request, each)
+        request, every = PhotonRequest(driver.projected_scene, task), driver.pixels
+        looks = [Look(np.full(96, 0.5), every), Look(np.full(96, -0.5), np.ascontiguousarray(every[::3]))]
+        expected = driver.found_with_radii(7, request, looks)
         traced: list[Any] = []
 
         def of_passes(requests, emitted, cells):
@@ -158,12 +160,14 @@ def test_a_pilot_has_waves_find_what_loops_find(monkeypatch):
         monkeypatch.setattr(driver, "why_on_cpu", None)
         monkeypatch.setitem(vars(driver), "gpu_maps", SimpleNamespace(of_passes=of_passes))
         monkeypatch.setattr(driver, "_new_waves", lambda: SimpleNamespace(trace=trace))
-        found = driver.found_with_radii(7, request, each)
+        found = driver.found_with_radii(7, request, looks)
         driver.close()
-    np.testing.assert_array_equal(found, expected)
     assert [one.number for one in traced] == [7, 7]
-    assert expected[0].any()
-    assert (expected[0] != expected[1]).any()
+    for (_, pixels), there, here in zip(looks, found, expected, strict=True):
+        np.testing.assert_array_equal(there[pixels], here[pixels])
+        assert here[pixels].any()
+    assert not np.delete(expected[1], looks[1].pixels).any()  # nobody else has looked
+    assert (expected[0][looks[1].pixels] != expected[1][looks[1].pixels]).any()
 
 
 @pytest.mark.parametrize("driver", ["photon", "sppm", "gather"])
