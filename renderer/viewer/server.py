@@ -12,16 +12,18 @@ import json
 import secrets
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib import resources
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import parse_qs, urlsplit
 
 from renderer.errors import UsageError
 from renderer.viewer.live_picture import Floats, LivePicture, PictureRequest
 from renderer.viewer.page_requests import changed
+
+T = TypeVar("T")
 
 HOST = "127.0.0.1"
 
@@ -182,10 +184,8 @@ class Answer(BaseHTTPRequestHandler):
     def _send_picture(self) -> None:
         """Sends a layer of what is shown: rows of float32, the least byte first."""
         number, shown = self.server.live.shown
-        name = parse_qs(urlsplit(self.path).query).get("layer", [""])[0]
-        make = shown.layers.get(name)
+        make = self._named("layer", shown.layers)
         if make is None:
-            self._send(404, b"there is no such layer", "text/plain")
             return
         layer, step = sampled(make())
         sizes = {"Height": layer.shape[0], "Width": layer.shape[1], "Channels": layer.shape[2], "Step": step}
@@ -195,14 +195,23 @@ class Answer(BaseHTTPRequestHandler):
     def _send_file(self) -> None:
         """Sends a file of what is shown, which browsers keep."""
         _, shown = self.server.live.shown
-        suffix = parse_qs(urlsplit(self.path).query).get("suffix", [""])[0]
-        make = shown.files.get(suffix)
+        make = self._named("file", shown.files)
         if make is None:
-            self._send(404, b"there is no such file", "text/plain")
             return
         stem = "".join(one if one.isascii() and one.isalnum() else "-" for one in Path(shown.facts["scene"]).stem)
-        told = {"Content-Disposition": f'attachment; filename="{stem}{suffix}"'}
+        told = {"Content-Disposition": f'attachment; filename="{stem}{self._word("file")}"'}
         self._send(200, make(), "application/octet-stream", told)
+
+    def _word(self, key: str) -> str:
+        """Returns what the address says of a key, nothing if it says nothing."""
+        return parse_qs(urlsplit(self.path).query).get(key, [""])[0]
+
+    def _named(self, key: str, made: Mapping[str, Callable[[], T]]) -> Callable[[], T] | None:
+        """Returns what makes the one that the address names; where there is none, that is the answer."""
+        make = made.get(self._word(key))
+        if make is None:
+            self._send(404, f"there is no such {key}".encode(), "text/plain")
+        return make
 
     def _take_request(self) -> None:
         """Takes a request for a picture."""

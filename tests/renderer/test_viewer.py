@@ -529,7 +529,7 @@ def test_keys_and_buttons_of_the_page(tmp_path: Path) -> None:
     Object.assign(found, {asked, exposure: state.exposure, isDisabled: elements.pause.disabled});
     """
     found = in_node(tmp_path, {"picture": LIGHT}, facts, done)
-    assert found["files"] == ["file?suffix=.png", "file?suffix=.exr"]
+    assert found["files"] == ["file?file=.png", "file?file=.exr"]
     assert (found["hidden"], found["pause"], found["goOn"]) == (True, "pause", "go on")
     first, turned, last = found["asked"]
     assert (first, last) == (["pause", {"paused": True}], ["pause", {"paused": False}])
@@ -545,12 +545,12 @@ def test_files_of_the_picture_are_sent(server: ViewerServer, live: LivePicture) 
     picture = renderer.render("cornell", SMALL)
     live.show(scene_show.shown(picture, {**FACTS, "scene": 'here/a "b".toml'}))
     assert live.shown[1].facts["files"][:2] == [".png", ".npy"]
-    status, content, head = ask(server, "file?suffix=.png")
+    status, content, head = ask(server, "file?file=.png")
     assert (status, content) == (200, picture.png)
     assert head["Content-Disposition"] == 'attachment; filename="a--b-.png"'
-    status, content, _ = ask(server, "file?suffix=.npy")
+    status, content, _ = ask(server, "file?file=.npy")
     assert np.array_equal(np.load(io.BytesIO(content)), picture.image)
-    assert [ask(server, f"file{query}")[0] for query in ("?suffix=.sh", "", "?suffix=")] == [404] * 3
+    assert [ask(server, f"file{query}")[0] for query in ("?file=.sh", "", "?file=")] == [404] * 3
 
 
 def test_a_pause_is_asked_for_in_words(server: ViewerServer, live: LivePicture) -> None:
