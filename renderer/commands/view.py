@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from renderer.viewer.server import ViewerServer
 
 #: Options that most people use.
-USUAL = "size passes driver device camera frame exposure denoise reference port no_browser help"
+USUAL = "size passes driver device camera frame exposure denoise compare port no_browser help"
 
 NOTES = """\
 SCENE may also be a picture, FILE.exr, .npy, .png, .hdr or .pfm. Settings are those of 'tracecore render'; the page
@@ -52,7 +52,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_scene(parser)
     page = parser.add_argument_group("page")
     page.add_argument("--port", type=whole(0, 65535), default=0, metavar="N", help="to serve it on (default: any)")
-    page.add_argument("--reference", type=Path, metavar="FILE", help="picture to compare with, of the same size")
+    page.add_argument("--compare", type=Path, metavar="FILE", help="a picture to compare with, of the same size")
     page.add_argument("--no-browser", action="store_true", help="print the address, and open no browser")
     groups: dict[str, argparse._ActionsContainer] = {"": parser}
     for one in settings_of(Settings).values():
@@ -72,7 +72,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     settings, live, path = chosen_settings(Settings, arguments), LivePicture(), Path(arguments.scene)
     pixels: npt.NDArray[np.uint8] | None = None
-    reference = None if arguments.reference is None else read_picture(arguments.reference).image
+    reference = None if arguments.compare is None else read_picture(arguments.compare).image
     if path.suffix.lower() in READABLE:
         pixels = show_file(live, path, reference)
     else:
@@ -103,7 +103,7 @@ def show_file(live: LivePicture, path: Path, reference: npt.NDArray[np.float32] 
 
     picture = read_picture(path)
     if reference is not None and reference.shape != picture.image.shape:
-        raise UsageError(f"--reference is of {size_of(reference)} pixels; expected {size_of(picture.image)}")
+        raise UsageError(f"--compare: the picture is of {size_of(reference)} pixels; expected {size_of(picture.image)}")
     live.show(shown_file(picture, path.name, reference))
     return mapping_of(picture)(picture.image)
 

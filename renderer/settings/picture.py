@@ -42,14 +42,12 @@ DEFAULT_PREVIEW = 5.0  # at least so many seconds between two unfinished picture
 FILTER_NAMES = ("box", "tent", "gaussian", "blackman-harris")
 SAMPLER_NAMES = ("sobol", "random")
 
-#: Layers of the light, of what the eye meets first, and of errors, which are all that there are without names; and
-#: those of the middles of pixels (`renderer.scene.first_hits`) and others that are kept by name alone.
+#: Layers of the light, of what the eye meets first, and of errors, which are all without names; by name alone also
+#: those of the middles of pixels (`renderer.scene.first_hits`), and what covers these (`camera_paths.coverage`).
 LIGHT_LAYERS = ("direct", "indirect", "caustic", "density")
 FEATURE_LAYERS = ("albedo", "normal", "depth")
 USUAL_LAYERS = (*LIGHT_LAYERS, *FEATURE_LAYERS, "noise")
-FIRST_HIT_LAYERS = ("position", "uv", "material", "object", "triangle")
-#: What covers pixels, by name alone as well (`renderer.camera_paths.coverage`).
-COVERAGE_LAYER = "cryptomatte"
+FIRST_HIT_LAYERS, COVERAGE_LAYER = ("position", "uv", "material", "object", "triangle"), "cryptomatte"
 LAYER_NAMES = (*USUAL_LAYERS, "variance", *FIRST_HIT_LAYERS, COVERAGE_LAYER)
 
 #: Settings that say how a cluster is reached, and all that say who shares the work out, as they are where nobody does.

@@ -292,6 +292,17 @@ def test_a_frame_that_is_opened_in_vain_is_closed(moving, counted, watched, tmp_
     assert {("opened", 2), ("closed", 0), ("closed", 1), ("closed", 2)} <= set(watched.seen)
 
 
+def test_a_frame_that_cannot_be_begun_is_closed_too(moving, counted, watched, tmp_path, monkeypatch, capsys):
+    def fail(maker, opened, path=None):
+        raise OSError("no room")
+
+    monkeypatch.setattr(watched, "render", fail)
+    assert render(moving, "0:3", tmp_path / "a.gif", "--quiet") == 1
+    assert "no room" in capsys.readouterr().err
+    opened = {frame for what, frame in watched.seen if what == "opened"}
+    assert opened == {frame for what, frame in watched.seen if what == "closed"} != set()
+
+
 def test_only_what_is_as_asked_for_is_kept(moving, counted, tmp_path):
     output = tmp_path / "a.png"
 

@@ -645,12 +645,12 @@ def test_a_reference_is_a_layer_where_it_has_the_size(tmp_path, monkeypatch, cap
         raise KeyboardInterrupt
 
     monkeypatch.setattr(LivePicture, "next_request", look)
-    words = ["view", str(tmp_path / "a.npy"), "--no-browser", "--reference"]
+    words = ["view", str(tmp_path / "a.npy"), "--no-browser", "--compare"]
     assert cli.main([*words, str(tmp_path / "b.npy")]) == 0
     assert np.array_equal(shown[0].layers["reference"](), 2.0 * LIGHT)
     capsys.readouterr()
     assert cli.main([*words, str(tmp_path / "small.npy")]) == 2
-    assert capsys.readouterr().err == "tracecore: error: --reference is of 16x4 pixels; expected 16x12\n"
+    assert capsys.readouterr().err == "tracecore: error: --compare: the picture is of 16x4 pixels; expected 16x12\n"
     picture = renderer.render("cornell", SMALL)
     assert "reference" in scene_show.shown(picture, FACTS, picture.image).layers
     assert "reference" not in scene_show.shown(picture, FACTS, picture.image[:4]).layers

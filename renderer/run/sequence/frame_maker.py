@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import ExitStack
+from contextlib import ExitStack, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -135,10 +135,15 @@ class FrameMaker:
         with ThreadPoolExecutor(1, "opener") as opener:
             coming: Future[OpenedFrame | PlayedFrame | None] | None = None
             try:
-                while (ready := (coming or opener.submit(opened)).result()) is not None:
+                while True:
+                    coming = coming or opener.submit(opened)
+                    ready = coming.result()
+                    if ready is None:
+                        return
                     is_ahead = not isinstance(ready, OpenedFrame) or ready.may_share
                     coming = opener.submit(opened) if is_ahead else None
-                    yield ready
+                    with ready.closing if isinstance(ready, OpenedFrame) else nullcontext():
+                        yield ready
             finally:
                 if coming is not None:
                     _close(coming)
