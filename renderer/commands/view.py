@@ -29,7 +29,7 @@ USUAL = "size passes driver device camera frame exposure denoise compare port no
 
 NOTES = """\
 SCENE may also be a picture, FILE.exr, .npy, .png, .hdr or .pfm. Settings are those of 'tracecore render'; the page
-changes some, and shows the command that makes the picture that it shows. A scene file that changes is read again.
+changes some, and shows the command that makes the picture that it shows. A scene whose files change is read again.
 Ctrl-C ends it.
 
 The page is served on this machine alone, to whoever knows the address. From another machine, forward the port:
@@ -121,8 +121,10 @@ def show_scene(
     *,
     is_opened: bool,
 ) -> None:
-    """Renders a scene as the page asks, and again whenever its file changes, until it is interrupted. is_opened:
-    whether a browser shows it."""
+    """Renders a scene as the page asks, and again whenever one of its files changes, until it is interrupted.
+
+    is_opened: whether a browser shows it.
+    """
     from renderer.viewer.file_watch import FileWatch
     from renderer.viewer.live_picture import PictureRequest
     from renderer.viewer.scene_show import SceneShow
@@ -136,10 +138,11 @@ def show_scene(
     def read_again() -> None:
         live.request(PictureRequest(settings=live.settings or request.settings, is_new_scene=True))
 
+    show = SceneShow(scene, live, print_first, reference)
     with ExitStack() as stack:
         if Path(scene).is_file():
-            stack.callback(FileWatch(Path(scene), read_again).close)
-        SceneShow(scene, live, print_first, reference).run(request)
+            stack.callback(FileWatch(lambda: show.files, read_again).close)
+        show.run(request)
 
 
 def announce(server: ViewerServer, *, is_wanted: bool) -> bool:

@@ -82,6 +82,11 @@ class SceneShow:
         self._context: RenderContext | None = None
         self._choice: TracerChoice | None = None
 
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """Returns the files that the scene was read from, its own alone before it is."""
+        return (Path(self.name),) if self._scene is None else self._scene.files
+
     def run(self, request: PictureRequest) -> None:
         """Renders request after request, until it is interrupted. Raises what the first of them cannot have."""
         with self._opened:
@@ -159,6 +164,7 @@ class SceneShow:
             "choices": {"driver": list(DRIVERS), "kernel": list(kernels), "camera": list(camera_names(snapshot))},
             "command": command_line(self.name, request.settings),
             "has_layers": bool(request.settings.layers),
+            "frames": 1 if self._scene is None else self._scene.animation.frames,
             "camera": camera_facts(snapshot.camera, distance_ahead(context)),
             "whole": list(snapshot.camera.resolution) if request.settings.size is None else list(request.settings.size),
         }

@@ -512,7 +512,7 @@ def test_the_page_compares_with_a_reference(tmp_path: Path) -> None:
 
 
 def test_keys_and_buttons_of_the_page(tmp_path: Path) -> None:
-    facts = FACTS | {"status": "rendering", "files": [".png", ".exr"]}
+    facts = FACTS | {"status": "rendering", "files": [".png", ".exr"], "frames": 21, "words": {"frame": 3}}
     done = """
     found.files = elements.files.children.filter(one => one.href).map(one => one.href);
     found.hidden = elements.comparing.hidden;
@@ -526,12 +526,21 @@ def test_keys_and_buttons_of_the_page(tmp_path: Path) -> None:
     state.facts = {...state.facts, status: "finished"}; tell({});
     press(" ");
     await new Promise(next => setTimeout(next, 20));
+    found.film = [elements.film.hidden, elements.frames.max, elements.frames.value];
+    elements.frames.value = "7";
+    elements.frames.dispatchEvent({type: "input"});
+    await new Promise(next => setTimeout(next, 150));
+    elements.frames.dispatchEvent({type: "change"});
+    await new Promise(next => setTimeout(next, 20));
     Object.assign(found, {asked, exposure: state.exposure, isDisabled: elements.pause.disabled});
     """
     found = in_node(tmp_path, {"picture": LIGHT}, facts, done)
     assert found["files"] == ["file?file=.png", "file?file=.exr"]
     assert (found["hidden"], found["pause"], found["goOn"]) == (True, "pause", "go on")
-    first, turned, last = found["asked"]
+    first, turned, last, film, still = found["asked"]
+    assert film == ["request", {"settings": {"frame": "7"}, "draft": True}]
+    assert still == ["request", {"settings": {"frame": "7"}, "draft": False}]
+    assert found["film"] == [False, 20, 3]
     assert (first, last) == (["pause", {"paused": True}], ["pause", {"paused": False}])
     eye = np.array([float(word) for word in turned[1]["settings"]["eye"].split(",")])
     angle = np.degrees(np.arctan2(eye[0], eye[2]))
@@ -598,7 +607,10 @@ def test_a_scene_that_changes_is_read_again(fresh: LivePicture, tmp_path: Path) 
     path = tmp_path / "room.toml"
     path.write_text(GREY_ROOM)
     made = SceneShow(str(path), fresh)
+    assert made.files == (path,)
     made.render(PictureRequest(settings=SMALL))
+    assert [one.resolve() for one in made.files] == [path.resolve()]
+    assert fresh.shown[1].facts["frames"] == 1
     grey = fresh.shown[1].layers["picture"]()
     path.write_text(GREY_ROOM.replace("0.5, 0.5, 0.5", "0.5, 0.0, 0.0"))
     fresh.request(PictureRequest(settings=SMALL, is_new_scene=True))
@@ -617,17 +629,24 @@ def test_a_scene_that_changes_is_read_again(fresh: LivePicture, tmp_path: Path) 
     assert not fresh.shown[1].layers["picture"]()[..., 1].any()
 
 
-def test_a_file_is_watched_until_it_rests(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_files_are_watched_until_they_rest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(file_watch, "LOOK_SECONDS", 0.01)
     path, seen = tmp_path / "a.toml", threading.Semaphore(0)
+    files = [path]
     path.write_text("one")
-    watch = FileWatch(path, seen.release)
+    watch = FileWatch(lambda: files, seen.release)
     assert not seen.acquire(timeout=0.1)
     path.write_text("two, longer")
     assert seen.acquire(timeout=20.0)
     path.unlink()
     assert not seen.acquire(timeout=0.1)
     path.write_text("three, longer still")
+    assert seen.acquire(timeout=20.0)
+    other = tmp_path / "b.toml"
+    other.write_text("a file that is new to it has not changed")
+    files.append(other)
+    assert not seen.acquire(timeout=0.1)
+    other.write_text("but now it has")
     assert seen.acquire(timeout=20.0)
     watch.close()
     path.write_text("four")
