@@ -7,58 +7,72 @@ hashes are those of the specification that goes with it (Psyop: Cryptomatte Spec
 
 import json
 import struct
-from collections.abc import Iterator
+from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
 
 Floats = npt.NDArray[np.float32]
 
-#: Names of the layers, and how the names of what is in them begin.
-LAYERS = (("CryptoObject", "object"), ("CryptoMaterial", "material"))
+#: Names of the layers.
+OBJECTS, MATERIALS = "CryptoObject", "CryptoMaterial"
 
 #: Of the exponent of a float32, all of whose bits must not be the same: a hash is no infinity, NaN or denormal.
 EXPONENT, LAST_OF_EXPONENT = 0xFF, 1 << 23
 
 
-def channels(coverage: Floats) -> Iterator[tuple[str, Floats]]:
-    """Yields names and planes of the channels. coverage: (height, width, 2, ranks, 2), of objects and of materials
-    numbers and shares, as `renderer.camera_paths.coverage` has them."""
-    for which, (layer, kind) in enumerate(LAYERS):
-        numbers, shares = coverage[:, :, which, :, 0], coverage[:, :, which, :, 1]
-        known, places = np.unique(numbers, return_inverse=True)
-        hashes = np.array([0.0 if one < 0 else as_float(hash_of(name_of(kind, one))) for one in known], np.float32)
-        values = np.stack([hashes[places.reshape(numbers.shape)], shares], axis=-1)
-        for pair in range(0, values.shape[2], 2):
-            four = values[:, :, pair : pair + 2].reshape(*values.shape[:2], -1)
-            for channel, name in zip(np.moveaxis(four, 2, 0), "RGBA", strict=False):
-                yield f"{layer}{pair // 2:02}.{name}", np.ascontiguousarray(channel)
+class Mattes:
+    """Is what covers a picture's pixels, by names.
 
+    coverage: (height, width, 2, ranks, 2), of objects and of materials numbers and shares, as
+        `renderer.camera_paths.coverage` has them.
+    materials: names of all of them; one without a name, and each object, is called by its number.
+    """
 
-def header(coverage: Floats) -> dict[str, str]:
-    """Returns the attributes of the file, by which other programs find the layers, and names in them."""
-    attributes: dict[str, str] = {}
-    for which, (layer, kind) in enumerate(LAYERS):
-        numbers = np.unique(coverage[:, :, which, :, 0]).astype(int).tolist()
-        names = {name: f"{hash_of(name):08x}" for name in (name_of(kind, one) for one in numbers if one >= 0)}
-        key = "cryptomatte/" + f"{murmur3(layer.encode()):08x}"[:7]
-        attributes |= {
-            f"{key}/name": layer,
-            f"{key}/hash": "MurmurHash3_32",
-            f"{key}/conversion": "uint32_to_float32",
-            f"{key}/manifest": json.dumps(names, separators=(",", ":")),
-        }
-    return attributes
+    def __init__(self, coverage: Floats, materials: Sequence[str] = ()) -> None:
+        self._of = dict(zip((OBJECTS, MATERIALS), np.moveaxis(coverage, 2, 0), strict=True))
+        self._materials = materials
 
+    def _name(self, layer: str, number: int) -> str:
+        if layer == OBJECTS:
+            return f"object {number}"
+        return (self._materials[number] if number < len(self._materials) else "") or f"material {number}"
 
-def name_of(kind: str, number: float) -> str:
-    """Returns the name of an object or material, which files of scenes number."""
-    return f"{kind} {int(number)}"
+    def _names(self, layer: str) -> dict[int, str]:
+        """Returns the names of all that is in a layer, by their numbers."""
+        numbers = np.unique(self._of[layer][..., 0]).astype(int).tolist()
+        return {number: self._name(layer, number) for number in numbers if number >= 0}
+
+    def layers(self) -> dict[str, Floats]:
+        """Returns layers of a file, (height, width, 4) float32 each: hash and share of one, and of the next."""
+        found = {}
+        for layer, coverage in self._of.items():
+            known = {number: as_float(hash_of(name)) for number, name in self._names(layer).items()}
+            numbers, places = np.unique(coverage[..., 0], return_inverse=True)
+            hashes = np.array([known.get(int(number), 0.0) for number in numbers], np.float32)
+            values = np.stack([hashes[places.reshape(coverage.shape[:3])], coverage[..., 1]], axis=-1)
+            for pair in range(0, values.shape[2], 2):
+                found[f"{layer}{pair // 2:02}"] = values[:, :, pair : pair + 2].reshape(*values.shape[:2], -1)
+        return found
+
+    def header(self) -> dict[str, str]:
+        """Returns attributes of the file, by which other programs find the layers, and names in them."""
+        attributes: dict[str, str] = {}
+        for layer in self._of:
+            manifest = {name: f"{hash_of(name):08x}" for name in self._names(layer).values()}
+            key = "cryptomatte/" + f"{murmur3(layer.encode()):08x}"[:7]
+            attributes |= {
+                f"{key}/name": layer,
+                f"{key}/hash": "MurmurHash3_32",
+                f"{key}/conversion": "uint32_to_float32",
+                f"{key}/manifest": json.dumps(manifest, separators=(",", ":"), ensure_ascii=False),
+            }
+        return attributes
 
 
 def hash_of(name: str) -> int:
     """Returns the hash of a name, 32 bits that are those of a float32 which is a number."""
-    found = murmur3(name.encode())
+    found = murmur3(name.encode("utf-8", "replace"))
     return found ^ LAST_OF_EXPONENT if found >> 23 & EXPONENT in (0, EXPONENT) else found
 
 

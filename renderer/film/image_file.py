@@ -13,8 +13,6 @@ import numpy.typing as npt
 
 from renderer.atomic_file import Replace, atomic_file, check_replaceable, temporary_beside
 from renderer.errors import UsageError
-from renderer.film import cryptomatte
-from renderer.settings.picture import COVERAGE_LAYER
 from scenes.files import marks
 from scenes.files.written_file import WriteError, target_of
 
@@ -174,9 +172,9 @@ def write_exr(
 ) -> None:
     """Write layers of a picture as OpenEXR; `texts` become header attributes.
 
-    layers: by name, (height, width, 3) or (height, width) float32. `beauty` becomes the channels R, G, B and `depth` Z,
+    layers: by name, (height, width, n) or (height, width) float32. `beauty` becomes the channels R, G, B and `depth` Z,
     as other programs expect; a layer `a` of three a.R, a.G, a.B, or a.X, a.Y, a.Z if it is
-    normals or positions, of two a.U, a.V, and of one a.Y. `cryptomatte` is kept as `renderer.film.cryptomatte` says.
+    normals or positions, of two a.U, a.V, of one a.Y, and of four also a.A.
     window: which part of a picture they are, which becomes the file's data window; None for all of it.
     film_time: of a frame, which becomes its `framesPerSecond` and `timeCode`; None for no frame.
     """
@@ -184,8 +182,6 @@ def write_exr(
 
     header = {"compression": OpenEXR.ZIP_COMPRESSION, "type": OpenEXR.scanlineimage}
     header |= {keyword: encodable(text) for keyword, text in texts.items()}
-    if COVERAGE_LAYER in layers:
-        header |= cryptomatte.header(layers[COVERAGE_LAYER])
     if window is not None:
         header |= _windows(window, layers["beauty"].shape)
     if film_time is not None:
@@ -234,11 +230,9 @@ def _channels(layer: str, values: npt.NDArray[np.float32]) -> Iterator[tuple[str
         yield "RGB", np.ascontiguousarray(values)
     elif layer == "depth":
         yield "Z", np.ascontiguousarray(values)
-    elif layer == COVERAGE_LAYER:
-        yield from cryptomatte.channels(values)
     elif values.ndim == 2:
         yield f"{layer}.Y", np.ascontiguousarray(values)
     else:
-        names = "UV" if values.shape[2] == 2 else "XYZ" if layer in ("normal", "position") else "RGB"
-        for channel, name in enumerate(names):
+        names = "UV" if values.shape[2] == 2 else "XYZ" if layer in ("normal", "position") else "RGBA"
+        for channel, name in enumerate(names[: values.shape[2]]):
             yield f"{layer}.{name}", np.ascontiguousarray(values[..., channel])

@@ -12,8 +12,10 @@ import numpy as np
 import numpy.typing as npt
 
 from renderer.film import image_file
+from renderer.film.cryptomatte import Mattes
 from renderer.film.film import Film
 from renderer.film.tone_mapping import ToneMapping
+from renderer.settings.picture import COVERAGE_LAYER
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -26,6 +28,7 @@ class Picture:
     mapping: from light to what a screen shows.
     layer_names: of what was asked for beside the picture.
     first_hits: layers of the middles of pixels, and what covers these, by name.
+    material_names: of all materials, where mattes of them are kept.
     is_denoised: whether it is shown without noise.
     is_finished: whether it has all passes that were asked for.
     window: which part of a picture it is, or None for all of it.
@@ -38,6 +41,7 @@ class Picture:
     mapping: ToneMapping
     layer_names: tuple[str, ...] = ()
     first_hits: Mapping[str, npt.NDArray[np.float32]] = field(default_factory=dict)
+    material_names: tuple[str, ...] = ()
     is_denoised: bool = False
     is_finished: bool = True
     window: image_file.Window | None = None
@@ -108,7 +112,11 @@ class Picture:
         """Write the picture to a file whose path has been checked."""
         match path.suffix.lower():
             case ".exr":
-                image_file.write_exr(path, self._exr_layers(), self.texts, self.window, self.film_time)
+                layers, texts = self._exr_layers(), self.texts
+                if COVERAGE_LAYER in layers:
+                    mattes = Mattes(layers.pop(COVERAGE_LAYER), self.material_names)
+                    layers, texts = layers | mattes.layers(), texts | mattes.header()
+                image_file.write_exr(path, layers, texts, self.window, self.film_time)
             case ".npy":
                 image_file.write_array(path, self.image)
             case _:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from command_line import run
 from small_scenes import flat_snapshot, quad
 
 import renderer
@@ -115,7 +116,9 @@ def test_an_exr_has_mattes_by_their_names(tmp_path: Path) -> None:
     """As a compositor reads it: layers by the header, ids by the manifest, and shares beside them."""
     exr = pytest.importorskip("OpenEXR")
     made = Settings(driver="ao", size=SIZE, passes=1, device="cpu", threads=1, quiet=True)
-    picture = renderer.render(glowing(), made, layers=("cryptomatte",))
+    snapshot = glowing()
+    named = replace(snapshot, materials=(replace(snapshot.materials[0], name="Grün"), snapshot.materials[1]))
+    picture = renderer.render(named, made, layers=("cryptomatte",))
     picture.save(tmp_path / "a.exr")
     with exr.File(str(tmp_path / "a.exr"), separate_channels=True) as file:
         header = dict(file.header())
@@ -135,14 +138,49 @@ def test_an_exr_has_mattes_by_their_names(tmp_path: Path) -> None:
                 for who, share in ("RG", "BA")
             )
     assert {"CryptoObject02.A", "CryptoMaterial02.A"} <= channels.keys()
-    assert sorted(found) == ["material 0", "material 1", "object 5", "object 7"]
+    assert sorted(found) == ["Grün", "material 1", "object 5", "object 7"]
     kept = picture.layers["cryptomatte"]
     np.testing.assert_array_equal(found["object 7"], share_of(kept[:, :, 0], 7))
-    np.testing.assert_array_equal(found["material 0"], share_of(kept[:, :, 1], 0))
+    np.testing.assert_array_equal(found["Grün"], share_of(kept[:, :, 1], 0))
     assert found["object 5"].max() == 1.0
 
 
-def test_parts_bring_what_covers_their_pixels(tmp_path: Path) -> None:
+def test_materials_of_one_name_are_one() -> None:
+    made = Settings(driver="ao", size=SIZE, passes=1, device="cpu", threads=1, quiet=True)
+    snapshot = glowing()
+    same = tuple(replace(one, name="stone") for one in snapshot.materials)
+    found = renderer.render(replace(snapshot, materials=same), made, layers=("cryptomatte",)).layers["cryptomatte"]
+    apart = renderer.render(snapshot, made, layers=("cryptomatte",)).layers["cryptomatte"]
+    assert set(np.unique(found[:, :, 1, :, 0])) == {-1.0, 0.0}
+    np.testing.assert_array_equal(
+        share_of(found[:, :, 1], 0), share_of(apart[:, :, 1], 0) + share_of(apart[:, :, 1], 1)
+    )
+
+
+def test_parts_have_mattes_with_names(tmp_path: Path) -> None:
+    """A picture that is merged has the file of the whole."""
+    pytest.importorskip("OpenEXR")
+    common = [
+        "cornell",
+        "--size",
+        "12x9",
+        "--driver",
+        "ao",
+        "--passes",
+        "2",
+        "--device",
+        "cpu",
+        "--layers",
+        "cryptomatte",
+    ]
+    assert run("render", *common, "-o", tmp_path / "whole.exr", "--quiet") == 0
+    for part in (1, 2):
+        assert run("render", *common, "--part", f"{part}/2", "-o", tmp_path / f"{part}.film", "--quiet") == 0
+    assert run("merge", tmp_path / "1.film", tmp_path / "2.film", "-o", tmp_path / "merged.exr", "--quiet") == 0
+    assert (tmp_path / "merged.exr").read_bytes() == (tmp_path / "whole.exr").read_bytes()
+
+
+def test_a_crop_has_the_mattes_of_the_whole() -> None:
     made = Settings(driver="path", size=SIZE, passes=4, device="cpu", threads=1, quiet=True, layers=("cryptomatte",))
     whole = renderer.render(glowing(), made)
     cropped = renderer.render(glowing(), replace(made, crop=(3, 1, 4, 2)))

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from renderer.run.statistics import Statistics
     from renderer.scene.first_hits import Floats
     from renderer.scene.render_context import RenderContext
+    from scenes.model import Snapshot
 
 #: Resolved settings that no pixel of the picture depends on, or that are told otherwise.
 NOT_TOLD = ("threads", "batch_rays", "shading", "layers", "is_logged", "adds_up")
@@ -54,6 +55,7 @@ class PictureFacts:
     is_denoised: whether it is shown without noise.
     window: which part of a picture it is, or None for all of it.
     film_time: which frame of a film it is, where its file is to say so.
+    material_names: as of `Picture`.
     """
 
     scene: str
@@ -69,6 +71,7 @@ class PictureFacts:
     is_denoised: bool
     window: Window | None
     film_time: FilmTime | None = field(default=None)
+    material_names: tuple[str, ...] = ()
 
     @classmethod
     def from_plain(cls, values: Mapping[str, Any]) -> PictureFacts:
@@ -78,6 +81,7 @@ class PictureFacts:
             **{
                 **values,
                 "layer_names": tuple(values["layer_names"]),
+                "material_names": tuple(values["material_names"]),
                 "window": None if window is None else Window(*window),
                 "white_point": None if white is None else tuple(white),
             }
@@ -108,6 +112,7 @@ class PictureFacts:
             mapping=mapping,
             layer_names=self.layer_names,
             first_hits=first_hits,
+            material_names=self.material_names,
             is_denoised=self.is_denoised,
             is_finished=False,
             window=self.window,
@@ -137,6 +142,11 @@ class PictureFacts:
         }
 
 
+def material_names(snapshot: Snapshot) -> tuple[str, ...]:
+    """Returns the names of all materials of a scene, empty for those that have none."""
+    return tuple(material.name for material in snapshot.materials)
+
+
 class PictureRecord:
     """Records how a picture is being made, from when its driver has been made.
 
@@ -160,7 +170,7 @@ class PictureRecord:
             self.first_hits[COVERAGE_LAYER] = self._coverage()
 
     def _coverage(self) -> Floats:
-        """Returns what covers the pixels."""
+        """Returns what covers the pixels; materials of one name are one."""
         from renderer.camera_paths.coverage import PixelRays, coverage
         from renderer.camera_paths.task import SAMPLERS
         from renderer.scene.packed_scene import pack_camera
@@ -169,7 +179,9 @@ class PictureRecord:
         size = (settings.width, settings.height)
         camera = pack_camera(at.snapshot.camera, *size, settings.pixel_filter)
         rays = PixelRays(camera, size, settings.crop or (0, 0, *size), settings.seed, SAMPLERS[settings.sampler])
-        return coverage(at.snapshot, at.tracer, rays)
+        names = material_names(at.snapshot)
+        first = np.array([names.index(name) if name else number for number, name in enumerate(names)], np.int32)
+        return coverage(dataclasses.replace(at.snapshot, material_ids=first[at.snapshot.material_ids]), at.tracer, rays)
 
     def key_of_whole(self) -> str:
         """Returns the key of the whole picture, of which parts may be made elsewhere."""
@@ -209,6 +221,7 @@ class PictureRecord:
             is_denoised=chosen.denoise,
             window=crop and Window(*crop[:2], settings.width, settings.height),
             film_time=plan.film_time,
+            material_names=material_names(self._snapshot) if COVERAGE_LAYER in plan.layers else (),
         )
 
     def picture(self, film: Film) -> Picture:
