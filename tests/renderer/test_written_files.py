@@ -342,9 +342,10 @@ def test_no_two_files_of_a_command_are_the_same(tmp_path: Path) -> None:
 
 def test_every_option_that_names_a_file_is_known() -> None:
     """--to is checked by the export, the picture of a file by `check_output`, settings by `render`; --references is a
-    folder."""
+    folder, and the pictures of --reference and --compare are read."""
     files = {action.dest for one in all_parsers() for action in one._actions if "FILE" in str(action.metavar)}
-    assert files == {*WRITTEN, *READ, "plugin", "picture", "parts", "reference", "to", "settings", "save_settings"}
+    others = {"plugin", "picture", "parts", "reference", "compare", "to", "settings", "save_settings"}
+    assert files == {*WRITTEN, *READ, *others}
 
 
 def all_parsers() -> list[Any]:

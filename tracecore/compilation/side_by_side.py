@@ -86,7 +86,7 @@ class Helpers:
 
     def _serve(self, process: Any) -> None:
         """Hands jobs to a process, and on what it answers: None where it does not."""
-        with process:
+        with suppress(BrokenPipeError), process:  # whose input is closed, though nobody may read it any more
             while (job := self._jobs.get()) is not None:
                 answer = None
                 with suppress(OSError, EOFError):  # the process is no more
