@@ -23,7 +23,7 @@ from renderer.drivers.driver import RenderSettings
 from renderer.errors import UsageError
 from renderer.film.film import Film, relative_error
 from renderer.film.image_file import write_array
-from renderer.film.picture_file import read_picture
+from renderer.film.picture_file import read_picture, size_words
 from renderer.scene.render_context import RenderContext
 
 #: The seed of references; those of what is compared count from 0.
@@ -178,9 +178,8 @@ def reference_picture(
     if path is not None and path.is_file():
         kept = read_picture(path).image
         if kept.shape != (settings.height, settings.width, 3):
-            size = f"{kept.shape[1]}x{kept.shape[0]}"
             wanted = f"{settings.width}x{settings.height}"
-            raise UsageError(f"the reference '{path}' is of {size} pixels; expected {wanted}")
+            raise UsageError(f"the reference '{path}' is of {size_words(kept)} pixels; expected {wanted}")
         return kept
     ((_, film),) = pictures(context, driver, replace(settings, seed=REFERENCE_SEED), seconds, seconds)
     if path is not None:

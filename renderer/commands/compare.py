@@ -57,14 +57,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Compares, and prints the figures; returns the exit status."""
     from renderer.film.difference import difference
-    from renderer.film.picture_file import check_output, read_picture
+    from renderer.film.picture_file import check_output, read_picture, size_words
 
     paths = (arguments.picture, arguments.reference)
     if arguments.output is not None:
         check_output(arguments.output, paths, arguments.replace)
     picture, reference = (with_pixels(read_picture(path), path) for path in paths)
     if picture[0].shape != reference[0].shape:
-        sizes = " and ".join(f"{image.shape[1]}x{image.shape[0]}" for image, _ in (picture, reference))
+        sizes = " and ".join(size_words(image) for image, _ in (picture, reference))
         raise UsageError(f"expected pictures of the same size, got {sizes} pixels")
     found = difference(picture[0], reference[0], (picture[1], reference[1]))
     for name, value in (("relMSE", found.rel_mse), ("MSE", found.mse), ("mean", found.mean), ("max", found.largest)):

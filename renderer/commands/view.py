@@ -98,19 +98,15 @@ def run(arguments: argparse.Namespace) -> int:
 def show_file(live: LivePicture, path: Path, reference: npt.NDArray[np.float32] | None) -> npt.NDArray[np.uint8]:
     """Shows the picture of a file; returns its pixels as a screen shows them. Raises `UsageError` where a reference is
     of another size."""
-    from renderer.film.picture_file import read_picture
+    from renderer.film.picture_file import read_picture, size_words
     from renderer.viewer.kept_picture import mapping_of, shown_file
 
     picture = read_picture(path)
     if reference is not None and reference.shape != picture.image.shape:
-        raise UsageError(f"--compare: the picture is of {size_of(reference)} pixels; expected {size_of(picture.image)}")
+        sizes = size_words(reference), size_words(picture.image)
+        raise UsageError("--compare: the picture is of {} pixels; expected {}".format(*sizes))
     live.show(shown_file(picture, path.name, reference))
     return mapping_of(picture)(picture.image)
-
-
-def size_of(image: npt.NDArray[np.float32]) -> str:
-    """Returns width and height of a picture, in words."""
-    return f"{image.shape[1]}x{image.shape[0]}"
 
 
 def show_scene(

@@ -67,8 +67,8 @@ def footprint_radius(tracer: Tracer, camera: CameraArrays, height: int) -> float
 def rays_through(camera: CameraArrays, x: Doubles, y: Doubles) -> tuple[Doubles, Doubles]:
     """Returns origins and directions, both (3, n), of rays through places of the picture, -1..1. The directions have
     length 1 along the view; so distances in them are depth."""
-    eye, forward, right, down = (one[:, None] for one in (camera.eye, camera.forward, camera.right, camera.down))
-    shift = x.ravel() * right + y.ravel() * down
+    eye, forward = camera.eye[:, None], camera.forward[:, None]
+    shift = x.ravel() * camera.right[:, None] + y.ravel() * camera.down[:, None]
     if camera.is_parallel:
         return eye + shift, np.broadcast_to(forward, shift.shape)
     return np.broadcast_to(eye, shift.shape), forward + shift

@@ -38,18 +38,13 @@ class Mattes:
             return f"object {number}"
         return (self._materials[number] if number < len(self._materials) else "") or f"material {number}"
 
-    def _names(self, layer: str) -> dict[int, str]:
-        """Returns the names of all that is in a layer, by their numbers."""
-        numbers = np.unique(self._of[layer][..., 0]).astype(int).tolist()
-        return {number: self._name(layer, number) for number in numbers if number >= 0}
-
     def layers(self) -> dict[str, Floats]:
         """Returns layers of a file, (height, width, 4) float32 each: hash and share of one, and of the next."""
         found = {}
         for layer, coverage in self._of.items():
-            known = {number: as_float(hash_of(name)) for number, name in self._names(layer).items()}
-            numbers, places = np.unique(coverage[..., 0], return_inverse=True)
-            hashes = np.array([known.get(int(number), 0.0) for number in numbers], np.float32)
+            numbers, places = np.unique(coverage[..., 0].astype(int), return_inverse=True)
+            words = [0 if number < 0 else hash_of(self._name(layer, number)) for number in numbers.tolist()]
+            hashes = np.array(words, np.uint32).view(np.float32)
             values = np.stack([hashes[places.reshape(coverage.shape[:3])], coverage[..., 1]], axis=-1)
             for pair in range(0, values.shape[2], 2):
                 found[f"{layer}{pair // 2:02}"] = values[:, :, pair : pair + 2].reshape(*values.shape[:2], -1)
@@ -58,8 +53,10 @@ class Mattes:
     def header(self) -> dict[str, str]:
         """Returns attributes of the file, by which other programs find the layers, and names in them."""
         attributes: dict[str, str] = {}
-        for layer in self._of:
-            manifest = {name: f"{hash_of(name):08x}" for name in self._names(layer).values()}
+        for layer, coverage in self._of.items():
+            numbers = np.unique(coverage[..., 0].astype(int)).tolist()
+            names = [self._name(layer, number) for number in numbers if number >= 0]
+            manifest = {name: f"{hash_of(name):08x}" for name in names}
             key = "cryptomatte/" + f"{murmur3(layer.encode()):08x}"[:7]
             attributes |= {
                 f"{key}/name": layer,
@@ -74,11 +71,6 @@ def hash_of(name: str) -> int:
     """Returns the hash of a name, 32 bits that are those of a float32 which is a number."""
     found = murmur3(name.encode("utf-8", "replace"))
     return found ^ LAST_OF_EXPONENT if found >> 23 & EXPONENT in (0, EXPONENT) else found
-
-
-def as_float(word: int) -> float:
-    """Returns the float32 whose bits a word has."""
-    return float(struct.unpack("<f", struct.pack("<I", word))[0])
 
 
 def murmur3(content: bytes) -> int:

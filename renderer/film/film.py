@@ -236,8 +236,8 @@ class Film:
     @property
     def is_black(self) -> bool:
         """Returns whether no light is in the picture."""
-        parts = (part for half in self._exposed.halves for part in half.now)
-        return not any(part[..., LAYER_BEAUTY:LAYER_BIAS].any() for part in parts)
+        parts = [part[..., LAYER_BEAUTY:LAYER_BIAS] for half in self._exposed.halves for part in half.now]
+        return not any(map(np.any, parts))
 
     @property
     def counts(self) -> SampleCounts:

@@ -12,7 +12,6 @@ import numpy as np
 import numpy.typing as npt
 
 from renderer.film import image_file
-from renderer.film.cryptomatte import Mattes
 from renderer.film.film import Film
 from renderer.film.tone_mapping import ToneMapping
 from renderer.settings.picture import COVERAGE_LAYER
@@ -114,6 +113,8 @@ class Picture:
             case ".exr":
                 layers, texts = self._exr_layers(), self.texts
                 if COVERAGE_LAYER in layers:
+                    from renderer.film.cryptomatte import Mattes
+
                     mattes = Mattes(layers.pop(COVERAGE_LAYER), self.material_names)
                     layers, texts = layers | mattes.layers(), texts | mattes.header()
                 image_file.write_exr(path, layers, texts, self.window, self.film_time)

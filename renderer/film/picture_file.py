@@ -42,6 +42,11 @@ class PictureFile:
         return image if image.ndim == 3 else np.repeat(image[..., None], 3, axis=2)
 
 
+def size_words(image: npt.NDArray[np.generic]) -> str:
+    """Returns width and height of a picture, (height, width, ...), in words."""
+    return f"{image.shape[1]}x{image.shape[0]}"
+
+
 def read_picture(path: Path) -> PictureFile:
     """Returns the picture of a file whose name ends in one of `READABLE`.
 

@@ -118,9 +118,8 @@ def picture_bytes(
     processes, pictures, members = sharing.members + 1, 1, sharing.members
     if sharing.is_by_frames:
         pictures, members = max(1, sharing.members), 0  # of each picture
-    films = 1
-    if sharing.is_by_frames and processes == 1:
-        films += WRITERS
+    is_opened_ahead = sharing.is_by_frames and processes == 1
+    films = 1 + WRITERS if is_opened_ahead else 1
     if members:
         from renderer.drivers.shares import run_of
 
@@ -131,7 +130,7 @@ def picture_bytes(
     of_picture["passes under way"] = _passes_bytes(driver, settings, most_passes, members, processes)
     of_picture |= _maps_bytes(driver, settings, members)
     parts = {name: processes * size for name, size in scene_bytes(snapshot).items()}
-    if sharing.is_by_frames and processes == 1:
+    if is_opened_ahead:
         from renderer.drivers.driver import pass_bytes
 
         parts["the next two frames"] = 2 * parts["triangles"] + pass_bytes(driver, settings)

@@ -124,17 +124,20 @@ class SceneShow:
     def _expose(self, source: PassSource, record: PictureRecord, facts: Mapping[str, Any]) -> None:
         plan, settings, shown_at = source.plan, source.driver.settings, -math.inf
         film = Film(*settings.film_size, LAYER_COLUMNS[settings.layers], plan.settings.clamp)
+
+        def show(*, is_finished: bool, **more: str) -> None:
+            self.picture = replace(record.picture(film), is_finished=is_finished)
+            self.live.show(shown(self.picture, {**facts, **more}, self.reference))
+
         try:
             for is_last in expose(source, film, plan.limits):
                 if self.live.has_request:
                     return
                 if is_last or time.perf_counter() - shown_at >= SHOW_SECONDS:
-                    self.picture = replace(record.picture(film), is_finished=is_last)
-                    self.live.show(shown(self.picture, facts, self.reference))
+                    show(is_finished=is_last)
                     shown_at = time.perf_counter()
                 if self.live.is_paused and not is_last:
-                    self.picture = replace(record.picture(film), is_finished=False)
-                    self.live.show(shown(self.picture, {**facts, "status": PAUSED}, self.reference))
+                    show(is_finished=False, status=PAUSED)
                     self.live.wait_for_more()
         except Stopped:
             return

@@ -6,9 +6,9 @@ import math
 import numpy as np
 import numpy.typing as npt
 import pytest
-from eye_rays import camera_rays
 
-from renderer.camera_paths.task import FOLLOW, SAMPLERS, EyeTask
+from renderer.camera_paths.coverage import PixelRays
+from renderer.camera_paths.task import SAMPLERS
 from renderer.film.exact_sum import LARGEST, from_arrays
 from renderer.film.film import FLOOR, Film, half_of
 from renderer.film.layers import BIAS_FACTOR, LAYER_BIAS, LAYER_COLUMNS, LAYER_DEPTH, LAYER_LIGHT
@@ -125,9 +125,10 @@ def test_noise_of_a_pixel_is_a_mean_over_those_next_to_it_and_the_channels() -> 
 def places_in_pixels(sampler: str, index: int, width: int, height: int) -> npt.NDArray[np.float64]:
     """(height, width, 2) where in each pixel the camera ray of a pass goes through."""
     camera = Camera(eye=(0, 0, 0), forward=(0, 0, -1), up=(0, 1, 0), vertical_fov=0.0, height=float(height))
-    task = EyeTask(np.uint64(5), index, FOLLOW, 1, 0, 0.0, SAMPLERS[sampler])
-    rays = camera_rays(pack_camera(camera, width, height), task, (width, height))
-    across, down = rays[0] + width / 2, height / 2 - rays[1]
+    size, pixels = (width, height), np.arange(width * height, dtype=np.int32)
+    through = PixelRays(pack_camera(camera, *size), size, (0, 0, *size), 5, SAMPLERS[sampler])
+    rays = through.through(pixels, index)
+    across, down = rays[:, 0] + width / 2, height / 2 - rays[:, 1]
     return np.stack([across, down], axis=-1).reshape(height, width, 2).astype(np.float64) % 1.0
 
 

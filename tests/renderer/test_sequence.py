@@ -251,11 +251,11 @@ class Watched(FrameMaker):
         return opened
 
     def render(self, opened, path=None):
-        end = time.monotonic() + 60.0
-        while self.waits and opened.frame < 3 and ("opened", opened.frame + 1) not in self.seen:
+        frame, end = opened.played.frame, time.monotonic() + 60.0
+        while self.waits and frame < 3 and ("opened", frame + 1) not in self.seen:
             assert time.monotonic() < end, "the next frame is not opened meanwhile"
             time.sleep(0.001)
-        self.seen.append(("rendered", opened.frame))
+        self.seen.append(("rendered", frame))
         return super().render(opened, path)
 
 

@@ -37,18 +37,7 @@ from renderer.viewer.terminal import picture_text, protocol_of
 from scenes.errors import SceneError
 
 #: A floor under a lamp.
-GREY_ROOM = """
-cameras.front = { eye = [0, 2, 6], target = [0, 1, 0], vertical_fov = 50 }
-materials = { floor = { diffuse = [0.5, 0.5, 0.5] } }
-[[object]]
-shape = "rectangle"
-material = "floor"
-corner = [-5, 0, 5]
-edges = [[10, 0, 0], [0, 0, -10]]
-[[light]]
-position = [0, 3, 2]
-intensity = [90, 90, 90]
-"""
+LIT_FLOOR = data_text("toml/lit-floor.toml")
 
 SMALL = Settings(driver="whitted", size=(16, 12), passes=2, device="cpu", threads=1, quiet=True)
 
@@ -605,14 +594,14 @@ def test_a_request_ends_a_pause(fresh: LivePicture) -> None:
 def test_a_scene_that_changes_is_read_again(fresh: LivePicture, tmp_path: Path) -> None:
     """A request that comes before it is read does not lose that; of a file that is wrong the scene before stays."""
     path = tmp_path / "room.toml"
-    path.write_text(GREY_ROOM)
+    path.write_text(LIT_FLOOR)
     made = SceneShow(str(path), fresh)
     assert made.files == (path,)
     made.render(PictureRequest(settings=SMALL))
     assert [one.resolve() for one in made.files] == [path.resolve()]
     assert fresh.shown[1].facts["frames"] == 1
     grey = fresh.shown[1].layers["picture"]()
-    path.write_text(GREY_ROOM.replace("0.5, 0.5, 0.5", "0.5, 0.0, 0.0"))
+    path.write_text(LIT_FLOOR.replace("0.5, 0.5, 0.5", "0.5, 0.0, 0.0"))
     fresh.request(PictureRequest(settings=SMALL, is_new_scene=True))
     fresh.request(PictureRequest(settings=changed(SMALL, {"passes": "3"})))
     request = fresh.next_request()

@@ -32,7 +32,7 @@ from renderer.run.resuming.checkpoints import Checkpoints
 from scenes.files.written_file import target_of
 
 if TYPE_CHECKING:
-    from renderer.drivers.driver import Carried, MadeShare, RenderSettings, Work
+    from renderer.drivers.driver import Carried, MadeShare, Work
     from renderer.run.plan import PassLimits
     from renderer.scene.render_context import RenderContext
 
@@ -46,13 +46,11 @@ class BegunPicture(NamedTuple):
     """Is a picture whose driver has been made.
 
     source: of its passes, to be closed.
-    settings: of the driver, as they were asked for.
     checkpoints: of the picture.
     seconds: wall time that all this took.
     """
 
     source: PassSource
-    settings: RenderSettings
     checkpoints: Checkpoints
     seconds: float
 
@@ -82,7 +80,7 @@ def begin_picture(context: RenderContext, plan: Plan, path: Path | None) -> Begu
 
     checkpoints = Checkpoints(path if is_to_a_file else None, chosen, key_of)
     source = PassSource(context, plan, settings, is_contained=True)
-    return BegunPicture(source, settings, checkpoints, time.perf_counter() - start)
+    return BegunPicture(source, checkpoints, time.perf_counter() - start)
 
 
 def finish_picture(begun: BegunPicture, path: Path | None, *, is_frame: bool = False) -> Picture | None:
@@ -93,8 +91,9 @@ def finish_picture(begun: BegunPicture, path: Path | None, *, is_frame: bool = F
 
     Returns and raises as `make_picture` does.
     """
-    source, settings, checkpoints, seconds = begun
-    start, plan, chosen = time.perf_counter() - seconds, source.plan, source.plan.settings
+    source, checkpoints, seconds = begun
+    start, plan = time.perf_counter() - seconds, source.plan
+    settings, chosen = source.driver.settings, plan.settings
     limits = plan.limits.after(checkpoints.spent.seconds)
     with closing(source), held_back():
         film = Film(*settings.film_size, LAYER_COLUMNS[settings.layers], chosen.clamp, limits.first)

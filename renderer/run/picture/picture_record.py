@@ -179,8 +179,9 @@ class PictureRecord:
         size = (settings.width, settings.height)
         camera = pack_camera(at.snapshot.camera, *size, settings.pixel_filter)
         rays = PixelRays(camera, size, settings.crop or (0, 0, *size), settings.seed, SAMPLERS[settings.sampler])
-        names = material_names(at.snapshot)
-        first = np.array([names.index(name) if name else number for number, name in enumerate(names)], np.int32)
+        firsts: dict[str | int, int] = {}
+        names = enumerate(material_names(at.snapshot))
+        first = np.array([firsts.setdefault(name or number, number) for number, name in names], np.int32)
         return coverage(dataclasses.replace(at.snapshot, material_ids=first[at.snapshot.material_ids]), at.tracer, rays)
 
     def key_of_whole(self) -> str:

@@ -49,7 +49,6 @@ class OpenedFrame(NamedTuple):
     closing: closes the driver and its tracer.
     """
 
-    frame: int
     played: PlayedFrame
     picture: BegunPicture
     closing: ExitStack
@@ -159,14 +158,14 @@ class FrameMaker:
             with clock.meanwhile("opener", "driver", frame):
                 picture = begin_picture(context, plan, None)
             stack.callback(picture.source.close)
-            return OpenedFrame(frame, played, picture, stack.pop_all())
+            return OpenedFrame(played, picture, stack.pop_all())
 
     def render(self, opened: OpenedFrame, path: Path | None = None) -> Picture | None:
         """Renders a frame, closes it, and returns its picture, or None where no pass was finished.
 
         path: where the unfinished picture is written from time to time, or None for nowhere.
         """
-        self.clock.begin("finish", opened.frame)
+        self.clock.begin("finish", opened.played.frame)
         with opened.closing:
             picture = finish_picture(opened.picture, path, is_frame=True)
             if picture is not None:

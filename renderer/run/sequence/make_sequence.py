@@ -136,12 +136,13 @@ def _render(
 
     Raises `KeyboardInterrupt` if that was interrupted.
     """
-    path, plan, snapshot = order.frame_path(ready.frame), ready.picture.source.plan, ready.played.snapshot
+    played, plan = ready.played, ready.picture.source.plan
+    path = order.frame_path(played.frame)
     statistics_path(path).unlink(missing_ok=True)  # so that an unfinished frame does not count as one
     picture = maker.render(ready, path)
     if picture is None or not picture.is_finished:
         raise KeyboardInterrupt
-    return writers.submit(_write_frame, order, ready.frame, picture, partial(frame_key, plan, snapshot))
+    return writers.submit(_write_frame, order, played.frame, picture, partial(frame_key, plan, played.snapshot))
 
 
 def _write_frame(order: SequenceOrder, frame: int, picture: Picture, key_of: Callable[[int], str]) -> Statistics:
