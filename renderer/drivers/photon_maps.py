@@ -137,13 +137,12 @@ class PhotonMapDriver(EyeDriver):
         """Returns passes as `EyeDriver` says, once their photons are traced and sorted on the GPU."""
         from renderer.gpu.eye_waves import EyePass
 
-        passes = []
+        passes, radii = [], self.pixel_radii
+        wanting = int(np.count_nonzero(radii[self.pixels] < 0.0)) if len(radii) else 0
         for (number, work), maps in zip(works, self.maps_in_waves(works), strict=True):
-            reach, radii = self.radius_of(number), self.pixel_radii
-            if len(radii):
-                work.photons.wanting += int(np.count_nonzero(radii[self.pixels] < 0.0))
-                radii = radii * (reach / self.first_radius)
-            passes.append(EyePass(number, reach, maps, radii, self.far_radius_of(number)))
+            reach = self.radius_of(number)
+            work.photons.wanting += wanting
+            passes.append(EyePass(number, reach, maps, radii * (reach / self.first_radius), self.far_radius_of(number)))
         return passes
 
     def maps_in_waves(self, works: list[tuple[int, Work]]) -> list[npt.NDArray[np.void]]:

@@ -8,8 +8,8 @@ import numpy as np
 from renderer.drivers.driver import RenderSettings
 from renderer.photons.photon_map import DISC_THICKNESS
 from renderer.scene.packed_scene import CameraArrays, PackedScene
-from scenes.meshes.geometry import column_dots
 from shaders.float32 import Bools, Doubles, Longs
+from tracecore.compilation.cached import compiled
 from tracecore.dispatch.tracer import Tracer
 from tracecore.rays import HIT, MISS, as_records, make_rays
 
@@ -112,6 +112,7 @@ def views_of(scene: PackedScene, tracer: Tracer, camera: CameraArrays, settings:
     return PixelViews(most * footprint, np.minimum(pixels_to(edges, most), most).ravel() * footprint)
 
 
+@compiled
 def edges_of(points: Doubles, normals: Doubles, is_seen: Bools, footprint: Doubles) -> Bools:
     """Returns which pixels (rows, columns) are next to one that shows another surface, or whose plane is another one.
 
@@ -119,28 +120,42 @@ def edges_of(points: Doubles, normals: Doubles, is_seen: Bools, footprint: Doubl
     is_seen: whether they show anything.
     footprint: how wide a pixel is there, world units.
     """
-    edges = np.zeros(is_seen.shape, np.bool_)
-    for one, other in ((np.s_[..., :-1], np.s_[..., 1:]), (np.s_[..., :-1, :], np.s_[..., 1:, :])):
-        above = column_dots(normals[one], points[other] - points[one])
-        cosine = column_dots(normals[one], normals[other])
-        is_edge = (np.abs(cosine) < EDGE_COSINE) | (np.abs(above) > DISC_THICKNESS * footprint[one])
-        is_edge |= is_seen[one] != is_seen[other]
-        edges[one] |= is_edge
-        edges[other] |= is_edge
+    rows, columns = is_seen.shape
+    edges = np.zeros((rows, columns), np.bool_)
+    for row in range(rows):
+        for column in range(columns):
+            for down, right in ((0, 1), (1, 0)):
+                one, other = (row, column), (row + down, column + right)
+                if other[0] < rows and other[1] < columns:
+                    cosine, above = 0.0, 0.0
+                    for axis in range(3):
+                        normal, place = normals[axis], points[axis]
+                        cosine += normal[one] * normal[other]
+                        above += normal[one] * (place[other] - place[one])
+                    is_flat = abs(cosine) >= EDGE_COSINE and abs(above) <= DISC_THICKNESS * footprint[one]
+                    if not is_flat or is_seen[one] != is_seen[other]:
+                        edges[one] = edges[other] = True
     return edges
 
 
+@compiled
 def pixels_to(edges: Bools, most: float) -> Doubles:
     """Returns how many pixels, along rows or columns, lie between each pixel and an edge: (rows, columns); infinite
-    where they are more than `most`."""
+    where they are more than `most`.
+
+    They are counted from above, then from below. (Rosenfeld and Pfaltz: Sequential Operations in Digital Picture
+    Processing, 1966.)
+    """
+    rows, columns = edges.shape
     distance = np.where(edges, 0.0, np.inf)
-    for step in range(1, math.ceil(most) + 1):
-        wide = np.pad(edges, 1)
-        wide = wide[:, :-2] | wide[:, 1:-1] | wide[:, 2:]
-        wide = wide[:-2] | wide[1:-1] | wide[2:]
-        distance[wide & ~edges] = step
-        edges = wide
-    return distance
+    for turn in (1, -1):
+        for k in range(rows * columns):
+            row, column = divmod(k if turn > 0 else rows * columns - 1 - k, columns)
+            for up, left in ((1, 1), (1, 0), (1, -1), (0, 1)):
+                other = row - turn * up, column - turn * left
+                if 0 <= other[0] < rows and 0 <= other[1] < columns:
+                    distance[row, column] = min(distance[row, column], distance[other] + 1.0)
+    return np.where(distance <= np.ceil(most), distance, np.inf)
 
 
 def pixel_radii(views: PixelViews, found: Longs) -> Doubles:

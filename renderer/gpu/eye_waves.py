@@ -133,7 +133,8 @@ class EyeWaves:
             job = arrays.copied(job._replace(scene=scene))
             fitting = int(BATCH_SHARE * free) // bytes_of_warp(job, slots)
             warps = min(tracer.gpu.multiprocessors * WARPS, fitting)
-            wave = new_wave(arrays, job, (max(warps, self.most_passes), slots), 2 * self.most_passes)
+            warps_and_slots, passes = (max(warps, self.most_passes), slots), 2 * self.most_passes
+            wave = arrays.zeroed(lambda places: new_wave(places, job, warps_and_slots, passes))
             #: Of two groups of passes, of which one is fetched while the other is under way, where the last one is.
             self._all, self._first = wave, 0
             traced = [Traced(wave.traced, wave.answers, Query.CLOSEST)]
@@ -141,7 +142,9 @@ class EyeWaves:
                 asked = Query.CLOSEST if scene.photon_scene.flags & SHEET else Query.ANY
                 traced.append(Traced(wave.shadows_traced, wave.shadow_answers, asked))
             self._waves = Waves(tracer, arrays, Shader(shader_of(job.task), made_of, SCRATCH_BYTES), wave, traced)
-            self._adder = PassAdder(tracer, arrays, new_sums(arrays, wave.images, wave.sequences, job.size[0], crop))
+            width, given = job.size[0], (wave.images, wave.sequences)
+            sums = arrays.zeroed(lambda places: new_sums(places, *given, width, crop))
+            self._adder = PassAdder(tracer, arrays, sums)
 
     def passes_together(self, *, adds_up: bool) -> int:
         """Returns how many passes to trace together. adds_up: whether they come added up."""
@@ -161,8 +164,8 @@ class EyeWaves:
             waves.put("sequences", [one.number for one in given])
             waves.put("reaches", [one.reach for one in given])
             waves.put("far_reaches", [one.far_reach for one in given])
-            waves.put("maps", np.stack([one.maps for one in given]))
-            waves.put("radii", np.stack([one.radii for one in given]))
+            waves.put("maps", [one.maps for one in given])
+            waves.put("radii", [one.radii for one in given])
             waves.put("handed", CAPACITY)  # whatever was traced before is overwritten
             waves.clear("images", "taken", "found", "active", "shadows", "counters")
             while True:
@@ -235,7 +238,7 @@ def bytes_of_warp(job: EyeJob, slots: int) -> int:
 
 
 def new_wave(arrays: Any, job: EyeJob, warps_and_slots: tuple[int, int], passes: int) -> EyeWave:
-    """Returns the arrays of a wave, zeros. arrays: whose `zeros` makes them where the job lies: NumPy's on the host."""
+    """Returns the arrays of a wave, zeros. arrays: whose `zeros` makes them: NumPy, or `Places` of a GPU."""
     (warps, slots), zeros, column = warps_and_slots, arrays.zeros, CAPACITY + PAD
     pixels = job.size[0] * job.size[1] if len(job.lookup.radii) > 0 else 0
     columns = job.image.shape[1]

@@ -224,7 +224,8 @@ class PhotonMaps:
             self._launch(works[k], FIND_BOUNDS, PART * BOUND_WARPS, k)
         self._stream.copy_down(self._bounds.ctypes.data, bounds, size * len(works))
         self._stream.finish(self)
-        works = [self._with_map(*each) for each in zip(unsorted, works, self._bounds, strict=False)]
+        lows, highs = self._bounds[: len(works), :3].min(axis=2), self._bounds[: len(works), 3:].max(axis=2)
+        works = [self._with_map(*each) for each in zip(unsorted, works, lows, highs, strict=True)]
         rows = rows_to_sort(works)
         most = max(sum(works[place].photons for place in row) for row in rows)
         keys, order = self._room("keys", 8 * most), self._room("order", 8 * most)  # those of a row are still in use
@@ -236,9 +237,8 @@ class PhotonMaps:
             for one, work in zip(unsorted, works, strict=True)
         ]
 
-    def _with_map(self, one: Unsorted, work: MapWork, bounds: Floats) -> MapWork:
-        """Returns work with the grid of its map, and room for it. bounds: see `MapWork`."""
-        low, high = bounds[:3].min(axis=1), bounds[3:].max(axis=1)
+    def _with_map(self, one: Unsorted, work: MapWork, low: Floats, high: Floats) -> MapWork:
+        """Returns work with the grid of its map, and room for it. low, high: corners of the box around its photons."""
         grid = grid_over(low, high, one.cell, most_cells(work.photons))
         step = (work.photons + 2 * ELEMENTS - 1) & -ELEMENTS
         return work._replace(

@@ -120,7 +120,7 @@ def new_wave(
 ) -> PhotonWave:
     """Returns the arrays of a wave, zeros.
 
-    arrays: whose `zeros` makes them where the scene lies: NumPy's on the host.
+    arrays: whose `zeros` makes them: NumPy, or `Places` of a GPU.
     room: for so many photons of each pass.
     """
     warps, passes = warps_and_passes
@@ -165,7 +165,8 @@ class PhotonWaves:
             warps, free = max(tracer.gpu.multiprocessors * WARPS, passes), tracer.gpu.driver.memory_left()[0]
             room = min(int(PHOTON_SHARE * free) // PHOTON_BYTES, MOST_PHOTONS)
             room = max(room // passes, 2 * AHEAD * warps * CAPACITY)
-            self._all = new_wave(self._arrays, self._on_gpu(scene), task, (warps, passes), room)
+            there = self._on_gpu(scene)
+            self._all = self._arrays.zeroed(lambda places: new_wave(places, there, task, (warps, passes), room))
             shader = Shader(shade_wave, made_of, SCRATCH_BYTES)
             traced = Traced(self._all.traced, self._all.answers, Query.CLOSEST)
             self._waves = Waves(tracer, self._arrays, shader, self._all, [traced])

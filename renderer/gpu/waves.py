@@ -22,6 +22,7 @@ from tracecore.compilation.lanes import Parts
 from tracecore.compilation.unit_calls import Call, call_of
 from tracecore.cuda.device import Stream
 from tracecore.cuda.device_arrays import DeviceArrays
+from tracecore.cuda.device_kernel import Launch, new_counters
 from tracecore.cuda.warp_kernel import WarpKernel
 from tracecore.rays import Query
 from tracecore.tracers.gpu import GpuTracer
@@ -65,10 +66,12 @@ class Waves:
         self._device, self._arrays = tracer.gpu, arrays
         self._stream, self._fetching = Stream(tracer.gpu), Stream(tracer.gpu)
         self._kernel = WarpKernel(self._device, launch_of(shader.function, wave), shader.made_of, shader.scratch)
-        self._launches = [
-            [(tracer.launch_at(one.rays.ctypes.data, one.hits.ctypes.data), len(one.rays), one.query) for one in traced]
-            for _ in range(AHEAD)
-        ]
+        counters = new_counters(self._device)
+
+        def launch(one: Traced) -> Launch:
+            return tracer.launch_at(one.rays.ctypes.data, one.hits.ctypes.data, counters)
+
+        self._launches = [[(launch(one), len(one.rays), one.query) for one in traced] for _ in range(AHEAD)]
         self._host: dict[tuple[str, Any], Any] = {}
         self.use(wave)
 
@@ -90,9 +93,12 @@ class Waves:
         return 1e-9 * sum(end - start for start, end, _ in reports)
 
     def put(self, name: str, values: Any) -> None:
-        """Writes an array of the wave's."""
+        """Writes an array of the wave's. values: of all elements, or a list of rows."""
         there, here = getattr(self.wave, name), self._pinned(name)
-        here[:] = values
+        for k, row in enumerate(values if isinstance(values, list) else []):
+            here[k] = row
+        if not isinstance(values, list):
+            here[:] = values
         if here.nbytes > 0:
             self._stream.copy_up(there.ctypes.data, here.ctypes.data, here.nbytes)
 

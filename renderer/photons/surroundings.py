@@ -36,17 +36,17 @@ def boxes_around(surfaces: SurfaceArrays, rows: Doubles, shines: Bools, is_squar
     boxes[is_around | (is_place & are_beyond(positions[:, None], whole))] = whole
     if is_surface.any():
         own = slice(None) if is_surface.all() else is_surface  # rows of a million are not copied
-        boxes[own] = boxes_of_surfaces(surfaces, rows[own], is_square[own])
+        boxes[own] = boxes_of_surfaces(surfaces, whole, rows[own], is_square[own])
     return boxes
 
 
-def boxes_of_surfaces(surfaces: SurfaceArrays, rows: Doubles, is_square: Bools) -> Doubles:
+def boxes_of_surfaces(surfaces: SurfaceArrays, whole: Doubles, rows: Doubles, is_square: Bools) -> Doubles:
     """Returns the boxes of lights that are surfaces: (n, 2, 3). What does not glow is in all of them, and of what
-    glows, a light cannot light what lies behind it or in its plane."""
+    glows, a light cannot light what lies behind it or in its plane. whole: the box around all surfaces."""
     boxes = np.broadcast_to(ENDLESS, (len(rows), 2, 3)).copy()
     glows = surfaces.materials["emission"].max(axis=1) > 0.0
     dark = box_of(surfaces.positions[~glows[surfaces.material_ids]])
-    margin = CLEARANCE * float(np.ptp(box_of(surfaces.positions), axis=0).max())
+    margin = CLEARANCE * float(np.ptp(whole, axis=0).max())
     near = widened(dark, margin)
     beyond = [are_beyond(corners_of(rows[piece], is_square[piece]), near) for piece in pieces(len(rows))]
     outer = np.flatnonzero(np.concatenate(beyond))

@@ -34,10 +34,13 @@ RADIUS_MARGIN = 1.0001
 #: A light keeps this much of its share by power, however little of it goes to targets.
 LEAST_SHARE = 1.0 / 16.0
 
+#: The fewest slots, a power of two, of a table that finds corners: twice as many as there may be.
+LEAST_SLOTS = 16
+
 #: Places of a light at which it is asked what it sends to targets.
 LIGHT_SAMPLES = 16
 
-#: Odd numbers that make one word of the three of a corner. Two corners in one word would join two objects, no more.
+#: Odd numbers that make one word of the three of a corner.
 WORD_FACTORS = np.array([0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9], np.uint64)
 
 
@@ -183,8 +186,8 @@ def specular_spheres(scene: PackedScene) -> Doubles:
     triangles = np.ascontiguousarray(scene.surfaces.positions[scene.are_sharp[scene.surfaces.material_ids]])
     if len(triangles) == 0:
         return NO_SPHERES
-    middles = middles_of_objects(triangles)
-    parts = [(sphere_around(triangles, every := np.arange(len(triangles))), every)]
+    places, middles = places_of_objects(triangles)
+    parts = [(sphere_around(places, every := np.arange(len(places))), every)]
     whole: list[Doubles] = []
     while parts and len(parts) + len(whole) < MOST_TARGETS:
         sphere, own = parts.pop(int(np.argmax([part[0][3] for part in parts])))
@@ -192,45 +195,68 @@ def specular_spheres(scene: PackedScene) -> Doubles:
         if not is_far.any():
             whole.append(sphere)
         else:
-            parts += [(sphere_around(triangles, half), half) for half in (own[~is_far], own[is_far])]
+            parts += [(sphere_around(places, half), half) for half in (own[~is_far], own[is_far])]
     return np.array([sphere for sphere, _ in parts] + whole)
 
 
-def middles_of_objects(triangles: Floats) -> Doubles:
-    """Returns the middle of the box around the object that each triangle (n, 3, 3) is of: (n, 3) float64. Triangles
-    that share corners, also through others, are one object."""
-    slots = np.full(1 << (8 * len(triangles) - 1).bit_length(), -1)
-    corners, firsts = np.empty((len(triangles), 3), np.uint64), np.arange(len(triangles))
-    find_objects(triangles.view(np.uint32), slots, corners, firsts)
-    boxes = np.full((2, 3, len(triangles)), -np.inf)
-    widen_boxes(triangles, firsts, boxes)
-    upper, lower = boxes[:, :, firsts]
-    return np.ascontiguousarray((0.5 * (upper - lower)).T)
+@compiled
+def places_of_objects(triangles: Floats) -> tuple[Floats, Doubles]:
+    """Returns the corners of triangles (n, 3, 3), each of them once, and the middles of the boxes around the objects
+    that they are of: (m, 3) float32 and float64. Triangles that share corners, also through others, are one object.
+    """
+    count, places = len(triangles), np.empty((3 * len(triangles), 3), np.float32)
+    objects, owners = np.arange(count), np.empty(3 * count, np.int32)
+    found = find_places(triangles.view(np.uint32), places.view(np.uint32), owners, objects)
+    boxes, middles = np.full((count, 2, 3), -np.inf), np.empty((found, 3))
+    for k in range(found):
+        box = boxes[first_of(objects, owners[k])]
+        for axis in range(3):
+            place = np.float64(places[k, axis])
+            box[0, axis], box[1, axis] = max(box[0, axis], place), max(box[1, axis], -place)
+    for k in range(found):
+        box = boxes[first_of(objects, owners[k])]
+        for axis in range(3):
+            middles[k, axis] = 0.5 * (box[0, axis] - box[1, axis])
+    return places[:found].copy(), middles
 
 
 @compiled
-def find_objects(words: npt.NDArray[np.uint32], slots: Longs, corners: npt.NDArray[np.uint64], firsts: Longs) -> None:
-    """Writes for each triangle the first one of its object to `firsts`, which holds the numbers of all.
+def find_places(
+    words: npt.NDArray[np.uint32], places: npt.NDArray[np.uint32], owners: npt.NDArray[np.int32], objects: Longs
+) -> int:
+    """Writes the corners of triangles, each of them once. Returns how many there are.
 
-    words: (n, 3, 3), of their corners.
-    slots: -1 each, a power of two of them and more than there are corners.
-    corners: (n, 3), for a word of each corner.
+    words: (n, 3, 3), those of the corners.
+    places: (3 * n, 3), their words.
+    owners: (3 * n,), a triangle of each.
+    objects: (n,), the numbers of all triangles: gets for each a triangle that `first_of` leads on from to the first one
+        of its object.
     """
+    slots = np.full(LEAST_SLOTS, -1, np.int32)
+    while len(slots) < 6 * len(words):
+        slots = np.full(2 * len(slots), -1, np.int32)
+    found = 0
     for i in range(len(words)):
         for corner in range(3):
-            word = np.uint64(0)
-            for axis in range(3):
-                word += np.uint64(words[i, corner, axis]) * WORD_FACTORS[axis]
-            corners[i, corner] = word
+            own = words[i, corner]
+            word = own[0] * WORD_FACTORS[0] + own[1] * WORD_FACTORS[1] + own[2] * WORD_FACTORS[2]
             slot = np.int64(word >> np.uint64(20)) & (len(slots) - 1)
-            while slots[slot] >= 0 and corners[slots[slot] // 3, slots[slot] % 3] != word:
+            while slots[slot] >= 0 and not are_same(places[slots[slot]], own):
                 slot = (slot + 1) & (len(slots) - 1)
             if slots[slot] < 0:
-                slots[slot] = 3 * i + corner
-            one, other = first_of(firsts, i), first_of(firsts, slots[slot] // 3)
-            firsts[max(one, other)] = min(one, other)
-    for i in range(len(words)):
-        firsts[i] = first_of(firsts, i)
+                slots[slot], owners[found] = found, i
+                for axis in range(3):
+                    places[found, axis] = own[axis]
+                found += 1
+            one, other = first_of(objects, i), first_of(objects, owners[slots[slot]])
+            objects[max(one, other)] = min(one, other)
+    return found
+
+
+@compiled
+def are_same(one: npt.NDArray[np.uint32], other: npt.NDArray[np.uint32]) -> bool:
+    """Returns whether corners have the same words."""
+    return one[0] == other[0] and one[1] == other[1] and one[2] == other[2]
 
 
 @compiled
@@ -243,21 +269,9 @@ def first_of(firsts: Longs, one: int) -> int:
 
 
 @compiled
-def widen_boxes(triangles: Floats, firsts: Longs, boxes: Doubles) -> None:
-    """Widens the box of each object, (2, 3, n) at its first triangle, by its triangles: upper ends, and lower ones with
-    their signs turned."""
-    for i in range(len(triangles)):
-        for corner in range(3):
-            for axis in range(3):
-                place = np.float64(triangles[i, corner, axis])
-                boxes[0, axis, firsts[i]] = max(boxes[0, axis, firsts[i]], place)
-                boxes[1, axis, firsts[i]] = max(boxes[1, axis, firsts[i]], -place)
-
-
-@compiled
 def are_far(middles: Doubles, own: Longs) -> Bools:
-    """Returns which of the triangles `own` lie in the far half, by the middles of the objects that they belong to, of
-    the box around these along its longest side."""
+    """Returns which of the corners `own` lie in the far half, by the middles of the objects that they belong to, of the
+    box around these along its longest side."""
     longest, width, middle = 0, -1.0, 0.0
     for axis in range(3):
         low, high = np.inf, -np.inf
@@ -272,24 +286,22 @@ def are_far(middles: Doubles, own: Longs) -> Bools:
 
 
 @compiled
-def sphere_around(triangles: Floats, own: Longs) -> Doubles:
-    """Returns a sphere around some triangles, the middle of their box and its radius: (4,) float64.
+def sphere_around(places: Floats, own: Longs) -> Doubles:
+    """Returns a sphere around some corners, the middle of their box and its radius: (4,) float64.
 
-    triangles: (n, 3, 3). own: which of them.
+    places: (n, 3). own: which of them.
     """
     sphere, farthest = np.empty(4), 0.0
     for axis in range(3):
         low, high = np.inf, -np.inf
         for i in own:
-            for corner in range(3):
-                place = np.float64(triangles[i, corner, axis])
-                low, high = min(low, place), max(high, place)
+            place = np.float64(places[i, axis])
+            low, high = min(low, place), max(high, place)
         sphere[axis] = 0.5 * (low + high)
     for i in own:
-        for corner in range(3):
-            squared = 0.0
-            for axis in range(3):
-                squared += (triangles[i, corner, axis] - sphere[axis]) ** 2
-            farthest = max(farthest, squared)
+        squared = 0.0
+        for axis in range(3):
+            squared += (places[i, axis] - sphere[axis]) ** 2
+        farthest = max(farthest, squared)
     sphere[3] = RADIUS_MARGIN * np.sqrt(farthest)
     return sphere

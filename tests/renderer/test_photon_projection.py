@@ -14,7 +14,7 @@ from renderer.drivers.driver import RenderSettings
 from renderer.drivers.pass_photons import photon_task
 from renderer.photons.batch import PATH_FLUX, new_batch
 from renderer.photons.emission import launch
-from renderer.photons.targets import LEAST_SHARE, Targets, light_budgets, middles_of_objects
+from renderer.photons.targets import LEAST_SHARE, Targets, light_budgets, places_of_objects
 from renderer.photons.tracing import trace_photons
 from renderer.scene.packed_scene import pack_scene
 from renderer.scene.photon_scene import join_triangles
@@ -273,7 +273,12 @@ def test_objects_are_what_hangs_together_by_corners(seed):
             objects.append(number)
     order = random.permutation(len(triangles))
     given, expected = np.array(triangles, np.float32)[order], np.array(objects)[order]
-    middles = middles_of_objects(given)
+    places, middles_of_places = places_of_objects(given)
+    assert len(places) == len(np.unique(given.reshape(-1, 3), axis=0))
+    known = {tuple(place): middle for place, middle in zip(places.tolist(), middles_of_places, strict=True)}
+    middles = np.array([[known[tuple(corner)] for corner in triangle.tolist()] for triangle in given])
+    assert (middles == middles[:, :1]).all()
+    middles = middles[:, 0]
     assert len(np.unique(middles, axis=0)) == 6
     for number in range(6):
         own = given[expected == number].reshape(-1, 3).astype(np.float64)

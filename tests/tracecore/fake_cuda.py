@@ -318,6 +318,12 @@ class FakeCuda:
             return int(marked.device.status)
         return SUCCESS if marked.passed[0] == marked.recorded else NOT_READY
 
+    def await_event(self, event: int, seconds: float) -> int:
+        deadline = time.perf_counter() + seconds
+        while (status := self.query_event(event)) == NOT_READY and time.perf_counter() <= deadline:
+            time.sleep(1e-5)
+        return status
+
     def copy(self, to: int, source: int, size: int, direction: int, stream: int) -> None:
         line = self._handles[stream]
         self._answer("copy", line.device)

@@ -435,7 +435,7 @@ def test_the_library_of_the_driver_is_looked_for(is_there: bool, monkeypatch: py
         if not is_there:
             raise OSError(f"{name}: cannot open shared object file")
 
-    monkeypatch.setattr("ctypes.CDLL", load)
+    monkeypatch.setattr("ctypes.PyDLL", load)
     if is_there:
         driver.load_driver_library()
     else:

@@ -1,10 +1,12 @@
 """The host code of the GPU without a GPU: CUDA is played by the emulator (`fake_cuda`)."""
 
+import ctypes
 import gc
-import sys
+import itertools
 import threading
 import time
 from collections.abc import Iterator
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -17,6 +19,8 @@ import tracecore
 from tracecore.checks.cutout_cases import random_cutouts
 from tracecore.cuda import device as gpu_device
 from tracecore.cuda.device import DeviceMemory, find_device, gpu_unavailable_reason, rounded_down
+from tracecore.cuda.driver import NOT_READY, SUCCESS
+from tracecore.cuda.waiting import await_answer_but
 from tracecore.cutouts import CutoutTables, tables_of
 from tracecore.dispatch.port import ENDLESS, NO_OPTIONS, ONE_SLOT, next_batch, submit
 from tracecore.dispatch.queue import RayQueue
@@ -182,6 +186,11 @@ def test_memory_is_copied_piece_by_piece(cuda: FakeCuda, monkeypatch: pytest.Mon
     assert np.array_equal(memory.copied().view(np.float32), content)
     assert not DeviceMemory.zeros(device, 100).copied().any()
     assert len(DeviceMemory.holding(device, content[:0]).copied()) == 0
+    several = [content[first : first + count] for first, count in ((0, 16), (3, 0), (1, 5), (0, 99), (7, 11))]
+    copies = DeviceMemory.holding_each(device, several)
+    for copy, given in zip(copies, several, strict=True):
+        assert np.array_equal(copy.copied().view(np.float32), given)
+    assert DeviceMemory.holding_each(device, []) == []
     assert cuda.memory_on(0) == 0
 
 
@@ -514,30 +523,81 @@ def test_calls_of_cupy_name_the_device(monkeypatch: pytest.MonkeyPatch) -> None:
     assert asked["deviceGetAttribute"].calls == [(16, 5), (39, 5), (13, 5)]  # as in CUDA's header
     assert driver.current_device() == 7
     assert (runtime.memcpyHostToDevice, runtime.memcpyDeviceToHost) == (HOST_TO_DEVICE, DEVICE_TO_HOST)
-    assert driver.launch_kernel.__name__ == "launchKernel"
-    assert (driver.record_event.__name__, driver.query_event.__name__) == ("eventRecord", "eventQuery")
-    assert (driver.copy.__name__, driver.fill.__name__) == ("memcpyAsync", "memsetAsync")
+
+
+def test_calls_that_begin_work_raise_what_cuda_answers(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("cupy", reason="CuPy is not installed; the extra `gpu` brings it")
+    from tracecore.cuda.driver import HOST_TO_DEVICE, CupyDriver
+
+    monkeypatch.setattr("cupy_backends.cuda.api.driver.CUDADriverError", FakeCudaError)
+    names = ("cuLaunchKernel", "cuEventRecord", "cuEventQuery", "cuMemcpyAsync", "cuMemsetD8Async")
+    library = SimpleNamespace(**{name: Recorder() for name in names})
+    monkeypatch.setattr("tracecore.cuda.driver.load_driver_library", lambda: library)
+    driver = CupyDriver()
+    driver.launch_kernel(*range(1, 12))
+    driver.record_event(1, 2)
+    driver.query_event(1)
+    driver.copy(1, 2, 3, HOST_TO_DEVICE, 5)
+    driver.fill(1, 2, 3, 4)
+    asked = {name: getattr(library, name) for name in names}
+    assert [asked[name].calls for name in names] == [
+        [tuple(range(1, 12))],
+        [(1, 2)],
+        [(1,)],
+        [(1, 2, 3, 5)],
+        [(1, 2, 3, 4)],
+    ]
+    assert all(len(asked[name].argtypes) == len(asked[name].calls[0]) for name in names)
+    for name in set(names) - {"cuEventQuery"}:
+        asked[name].restype(SUCCESS)
+        with pytest.raises(RuntimeError, match="77"):
+            asked[name].restype(77)
 
 
 @pytest.mark.parametrize(("kind", "flag"), [("stream", 1), ("event", 2)])  # non-blocking, without a time
-def test_what_a_failed_device_says_of_streams_and_events_is_not_heard(monkeypatch, kind, flag):
+def test_streams_and_events_that_are_dropped_are_used_again(monkeypatch, kind, flag):
     cupy = pytest.importorskip("cupy", reason="CuPy is not installed; the extra `gpu` brings it")
     from tracecore.cuda.driver import CupyDriver
 
-    destroyed, heard = [], []
-
-    def refuse(handle: int) -> None:
-        destroyed.append(handle)
-        raise FakeCudaError("cudaErrorIllegalAddress")
-
+    device, handles = [0], itertools.count(77)
     monkeypatch.setattr("tracecore.cuda.driver.load_driver_library", lambda: None)
-    monkeypatch.setattr(cupy.cuda.runtime, f"{kind}CreateWithFlags", create := Recorder(77))
-    monkeypatch.setattr(cupy.cuda.runtime, f"{kind}Destroy", refuse)
-    monkeypatch.setattr(sys, "unraisablehook", heard.append)
-    created = getattr(CupyDriver(), f"create_{kind}")()
-    assert (created.ptr, create.calls, destroyed) == (77, [(flag,)], [])
-    del created
-    assert (destroyed, heard) == ([77], [])
+    monkeypatch.setattr(cupy.cuda.runtime, "getDevice", lambda: device[0])
+    monkeypatch.setattr(
+        cupy.cuda.runtime, f"{kind}CreateWithFlags", lambda *given: (flags.append(given), next(handles))[1]
+    )
+    flags: list[tuple[int]] = []
+    create = getattr(CupyDriver(), f"create_{kind}")
+    one, other = create(), create()
+    assert (one.ptr, other.ptr, flags) == (77, 78, [(flag,), (flag,)])
+    del one
+    device[0] = 1
+    there = create()
+    device[0] = 0
+    again = create()
+    assert (there.ptr, again.ptr) == (79, 77)
+
+
+@pytest.mark.parametrize(
+    ("statuses", "seconds", "told"),
+    [
+        ((SUCCESS,), 0.0, SUCCESS),
+        ((NOT_READY, NOT_READY, SUCCESS), 60.0, SUCCESS),
+        ((NOT_READY, LOST), 60.0, LOST),
+        ((NOT_READY,), 0.05, NOT_READY),
+    ],
+)
+def test_an_event_is_awaited_until_it_is_there_or_the_time_is_over(statuses, seconds, told):
+    left, asked, start = list(statuses), [], time.perf_counter()
+
+    def query(event: int) -> int:
+        asked.append(event)
+        return left.pop(0) if len(left) > 1 else left[0]
+
+    function = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p)(query)
+    address = ctypes.cast(function, ctypes.c_void_p).value
+    assert await_answer_but(address, 77, NOT_READY, int(seconds * 1e9)) == told
+    assert set(asked) == {77}
+    assert time.perf_counter() - start >= seconds or told != NOT_READY
 
 
 def test_cupys_errors_are_those_that_are_caught() -> None:

@@ -4,9 +4,12 @@ import os
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from tracecore.compilation.private_folder import PrivateFolder
+from tracecore.cuda import nvrtc
 from tracecore.cuda.nvrtc import (
     KernelResources,
     compile_source,
@@ -46,6 +49,32 @@ def table(request: pytest.FixtureRequest) -> Iterator[list[str]]:
     yield lines
     with request.config.pluginmanager.getplugin("capturemanager").global_and_fixture_disabled():
         print("\n".join(lines))
+
+
+@pytest.mark.usefixtures("compiler")
+def test_kernels_are_kept_on_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file that is damaged is made anew, and other options are another kernel."""
+    folder, compiled = PrivateFolder(tmp_path), []
+
+    def compiles(*given: Any) -> tuple[bytes, str]:
+        compiled.append(given[1:])
+        return compile_source(*given)
+
+    monkeypatch.setattr(nvrtc, "cache_folder", lambda package: folder)
+    monkeypatch.setattr(nvrtc, "compile_source", compiles)
+
+    def made(arch: str) -> nvrtc.CompiledKernel:
+        nvrtc._compile_once.cache_clear()  # as a new process does
+        return compile_strategy(find_strategy("while-while"), arch)
+
+    first = made("sm_90")
+    assert made("sm_90") == first
+    assert len(compiled) == len(folder.names()) == 1
+    assert made("sm_80").cubin != first.cubin
+    for name in folder.names():
+        (tmp_path / name).write_bytes((tmp_path / name).read_bytes()[:-1])
+    assert made("sm_90") == first
+    assert [given[1] for given in compiled] == ["sm_90", "sm_80", "sm_90"]
 
 
 @pytest.mark.usefixtures("compiler")

@@ -1,6 +1,7 @@
-"""Tells compiled code the time, and lets it give way to other threads: by the C library, or by Windows itself.
+"""Tells compiled code the time, and lets it rest and give way to other threads: by the C library, or by Windows itself.
 
-Of Windows these are QueryPerformanceCounter, QueryPerformanceFrequency and SwitchToThread, which every process has.
+Of Windows these are QueryPerformanceCounter, QueryPerformanceFrequency, Sleep and SwitchToThread, which every process
+has.
 """
 
 # Numba's interface for extensions carries no types.
@@ -72,3 +73,25 @@ def give_way(typing: Any) -> Any:
         return context.get_dummy_value()
 
     return types.void(), emit
+
+
+@emitting
+def rest(typing: Any, duration: Any) -> Any:
+    """Lets the thread do nothing for about so many nanoseconds, int64, from 0 to less than a second."""
+
+    def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        (duration,) = arguments
+        if IS_WINDOWS:
+            kind = ir.FunctionType(ir.VoidType(), [I32])
+            milliseconds = builder.trunc(builder.udiv(duration, ir.Constant(I64, SECOND // 1000)), I32)
+            builder.call(cgutils.get_or_insert_function(builder.module, kind, "Sleep"), [milliseconds])
+        else:
+            timespec = cgutils.alloca_once(builder, ir.ArrayType(I64, 2))
+            builder.store(cgutils.pack_array(builder, [I64(0), duration]), timespec)
+            pointer = builder.bitcast(timespec, I64.as_pointer())
+            kind = ir.FunctionType(I32, [I64.as_pointer(), I64.as_pointer()])
+            function = cgutils.get_or_insert_function(builder.module, kind, "nanosleep")
+            builder.call(function, [pointer, I64.as_pointer()(None)])
+        return context.get_dummy_value()
+
+    return types.void(types.int64), emit

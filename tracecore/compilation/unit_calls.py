@@ -19,7 +19,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from pickle import loads
 from typing import Any
 
@@ -80,8 +80,10 @@ class Call:
         _cells[self.cell].value = self.unit.address(self.arguments)
 
 
+@cache
 def call_of(function: Callable[..., Any], *arguments: Any) -> Call:
-    """Returns a call of a function for arguments of some of Numba's types."""
+    """Returns a call of a function for arguments of some of Numba's types, the same for the same ones: the name of a
+    cell takes milliseconds where they have hundreds of arrays."""
     return Call(function.__module__, function.__name__, arguments)
 
 

@@ -6,9 +6,8 @@ calls of CUDA go through `cuda_driver`.
 
 import functools
 import threading
-import time
 import weakref
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Self
 
@@ -132,6 +131,7 @@ class CudaDevice:
         self._modules: dict[bytes, Any] = {}
         #: Of arrays that are on the device for all who want them, by their `id` (`tracecore.cuda.device_arrays`).
         self.shared_memory: dict[int, DeviceMemory] = {}
+        self.sharing = threading.Lock()
 
     @functools.cached_property
     def name(self) -> str:
@@ -312,7 +312,13 @@ class Mark:
 
     def has_passed(self) -> bool:
         """Whether all work before the mark is done. Raises `KernelError` where the device failed."""
-        status = self._query(self._address)
+        return self._is_success(self._query(self._address))
+
+    def wait(self, seconds: float) -> bool:
+        """Returns whether all work before the mark is done, once it is or after so long. Raises as `has_passed`."""
+        return self.has_passed() or self._is_success(self._device.driver.await_event(self._address, seconds))
+
+    def _is_success(self, status: int) -> bool:
         if status not in (SUCCESS, NOT_READY):
             raise self._device.lost(f"CUDA error {int(status)} while tracing")
         return bool(status == SUCCESS)
@@ -356,14 +362,7 @@ class Stream:
 
     def wait(self, timeout: float) -> bool:
         """Return True once all work before the mark is done, or False after `timeout` seconds."""
-        deadline = time.perf_counter() + timeout
-        pause = 0.0  # at first only lets other threads run
-        while not self.has_passed():
-            if time.perf_counter() > deadline:
-                return False
-            time.sleep(pause)
-            pause = min(pause + 2e-6, 1e-3)
-        return True
+        return self._mark.wait(timeout)
 
     def finish(self, *used: Any) -> None:
         """Returns once all work so far is done.
@@ -413,26 +412,42 @@ class DeviceMemory:
     @classmethod
     def holding(cls, device: CudaDevice, content: npt.NDArray[Any]) -> Self:
         """A copy of an array's bytes. Raises `DeviceError` where the device does not answer."""
-        memory = cls(device, content.nbytes)
-        given = content.reshape(-1).view(np.uint8)
-        for part, staging, stream in memory._staged():
-            staging[: part.stop - part.start] = given[part]
-            stream.copy_up(memory.address + part.start, staging.ctypes.data, part.stop - part.start)
-            stream.finish(memory, staging)
+        (memory,) = cls.holding_each(device, [content])
         return memory
+
+    @classmethod
+    def holding_each(cls, device: CudaDevice, contents: Sequence[npt.NDArray[Any]]) -> list[Self]:
+        """Copies of the bytes of arrays, through the same pinned memory. Raises as `holding`."""
+        if not contents:
+            return []
+        memories = [cls(device, content.nbytes) for content in contents]
+        staging, stream = staged(device, sum(memory.size for memory in memories))
+        used = 0
+        for memory, content in zip(memories, contents, strict=True):
+            given, start = content.reshape(-1).view(np.uint8), 0
+            while start < memory.size:
+                if used == len(staging):
+                    stream.finish(memories, staging)
+                    used = 0
+                count = min(memory.size - start, len(staging) - used)
+                staging[used : used + count] = given[start : start + count]
+                stream.copy_up(memory.address + start, staging.ctypes.data + used, count)
+                start, used = start + count, used + count
+        stream.finish(memories, staging)
+        return memories
 
     def copied(self) -> npt.NDArray[np.uint8]:
         """The bytes, on the host. All work that writes them is done. Raises `DeviceError` as `holding`."""
         found = np.empty(self.size, np.uint8)
-        for part, staging, stream in self._staged():
-            stream.copy_down(staging.ctypes.data, self.address + part.start, part.stop - part.start)
+        staging, stream = staged(self._device, self.size)
+        for start in range(0, self.size, STAGING_BYTES):
+            part = found[start : start + STAGING_BYTES]
+            stream.copy_down(staging.ctypes.data, self.address + start, part.size)
             stream.finish(self, staging)
-            found[part] = staging[: part.stop - part.start]
+            part[:] = staging[: part.size]
         return found
 
-    def _staged(self) -> Iterator[tuple[slice, npt.NDArray[np.uint8], Stream]]:
-        """Yields the pieces of a copy, each with the pinned memory and the stream that it goes through."""
-        staging = self._device.pinned(max(min(self.size, STAGING_BYTES), 1), np.uint8)
-        stream = Stream(self._device)
-        for start in range(0, self.size, STAGING_BYTES):
-            yield slice(start, min(start + STAGING_BYTES, self.size)), staging, stream
+
+def staged(device: CudaDevice, size: int) -> tuple[npt.NDArray[np.uint8], Stream]:
+    """Returns the pinned memory and the stream that a copy of so many bytes goes through, a piece at a time."""
+    return device.pinned(max(min(size, STAGING_BYTES), 1), np.uint8), Stream(device)

@@ -6,7 +6,7 @@
 import ctypes
 import weakref
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +16,8 @@ from tracecore.compilation.borrowing import uncounted
 from tracecore.compilation.cached import compiled
 from tracecore.compilation.vector import emitting
 from tracecore.cuda.device import CudaDevice, DeviceMemory, Stream
+
+T = TypeVar("T")
 
 #: More bytes than any tuple has, and what the places of arrays are multiples of.
 MOST_BYTES, ALIGNMENT = 1 << 16, 256
@@ -54,27 +56,33 @@ class DeviceArrays:
     def share(self, value: Any) -> None:
         """Has the large arrays of a value, of which nobody writes any, here or there, be on the device: once for all
         who want them, and as long as they are on the host, as are the textures of a film."""
-        for key, array in arrays_in(value).items():
-            if key not in self._copies and array.nbytes >= SHARED_BYTES:
-                memory = self._shared_memory(array)
-                self._copies[key] = array, array_on_device(memory.address, array.shape, array.dtype)
+        large = [
+            array for key, array in arrays_in(value).items() if key not in self._copies and array.nbytes >= SHARED_BYTES
+        ]
+        known: dict[int, DeviceMemory] = self._device.shared_memory
+        with self._device.sharing:
+            new = [array for array in large if id(array) not in known]
+            there = DeviceMemory.holding_each(self._device, [np.ascontiguousarray(array) for array in new])
+            for array, memory in zip(new, there, strict=True):
+                known[id(array)] = memory
+                weakref.finalize(array, known.pop, id(array), None).atexit = False
+            for array in large:
+                memory = known[id(array)]
+                self._copies[id(array)] = array, array_on_device(memory.address, array.shape, array.dtype)
                 self._memory.append(memory)
 
-    def _shared_memory(self, array: npt.NDArray[Any]) -> DeviceMemory:
-        known: dict[int, DeviceMemory] = self._device.shared_memory
-        if id(array) not in known:
-            known[id(array)] = DeviceMemory.holding(self._device, np.ascontiguousarray(array))
-            weakref.finalize(array, known.pop, id(array), None).atexit = False
-        return known[id(array)]
+    def zeroed(self, made: Callable[[Any], T]) -> T:
+        """Returns a value whose new arrays are zeros on the device, which are there before a `structure` is.
 
-    def zeros(self, shape: tuple[int, ...], dtype: Any) -> Any:
-        """Returns an array of zeros on the device, which are there before a `structure` is."""
-        memory = DeviceMemory(self._device, int(np.prod(shape)) * np.dtype(dtype).itemsize)
-        if memory.size > 0:
-            self._stream.clear(memory.address, memory.size)
-            self._are_there = False
+        made: makes it by the `zeros` of what it is given, as if of NumPy. It is called twice, as the first values say
+            how much memory all of them take.
+        """
+        made(places := Places(ALIGNMENT))
+        memory = DeviceMemory(self._device, places.next - ALIGNMENT)
+        self._stream.clear(memory.address, memory.size)
+        self._are_there = False
         self._memory.append(memory)
-        return array_on_device(memory.address, shape, dtype)
+        return made(Places(memory.address))
 
     def structure(self, value: Any) -> DeviceMemory:
         """Returns a named tuple as it lies in memory, whose arrays are on the device already."""
@@ -82,6 +90,19 @@ class DeviceArrays:
             self._stream.finish(self)
             self._are_there = True
         return DeviceMemory.holding(self._device, laid_out(value))
+
+
+class Places:
+    """Makes arrays that lie one after the other at an address of a device. next: of the next one."""
+
+    def __init__(self, address: int) -> None:
+        self.next = address
+
+    def zeros(self, shape: tuple[int, ...], dtype: Any) -> Any:
+        """Returns an array, which nobody reads on the host."""
+        array = array_on_device(self.next, shape, dtype)
+        self.next += -(-array.nbytes // ALIGNMENT) * ALIGNMENT
+        return array
 
 
 def arrays_in(value: Any) -> dict[int, npt.NDArray[Any]]:

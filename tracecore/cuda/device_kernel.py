@@ -31,8 +31,8 @@ class DeviceScene:
         dtype: np.dtype[np.void],
         made: Mapping[str, DeviceMemory] | None = None,
     ) -> None:
-        copied = {name: DeviceMemory.holding(device, array) for name, array in packed.arrays.items()}
-        self._memory = {**(made or {}), **copied}
+        copied = DeviceMemory.holding_each(device, list(packed.arrays.values()))
+        self._memory = {**(made or {}), **dict(zip(packed.arrays, copied, strict=True))}
         self.record = np.zeros(1, dtype)
         for name, memory in self._memory.items():
             self.record[name] = memory.address
@@ -117,14 +117,27 @@ class DeviceKernel:
         return min(blocks, self.resident_blocks[query] * self.device.multiprocessors)
 
 
+def new_counters(device: CudaDevice) -> DeviceMemory:
+    """Returns what the blocks of a launch count in, zeros. Raises `DeviceError` where the device does not answer."""
+    return DeviceMemory.zeros(device, LAUNCH_COUNTERS.itemsize)
+
+
 class Launch:
     """Launches a kernel over rays and hits at given addresses, one launch at a time.
 
     The calling thread is attached to the kernel's device. steps: address of what a kernel for counting adds to.
+    counters: what blocks count in, `new_counters`, which launches of one stream may share; its own if None.
     used: what lies at the addresses, kept as long as the launch is.
     """
 
-    def __init__(self, kernel: DeviceKernel, scene: DeviceScene, addresses: tuple[int, int], steps: int = 0) -> None:
+    def __init__(
+        self,
+        kernel: DeviceKernel,
+        scene: DeviceScene,
+        addresses: tuple[int, int],
+        steps: int = 0,
+        counters: DeviceMemory | None = None,
+    ) -> None:
         self._launch_kernel = kernel.device.driver.launch_kernel
         self._kernel = kernel
         self._block = kernel.strategy.block_size
@@ -133,7 +146,7 @@ class Launch:
         self.used: list[Any] = []
         self._report = kernel.device.pinned(1, REPORT)
         self._report[0] = np.zeros((), REPORT)
-        self._counters = DeviceMemory.zeros(kernel.device, LAUNCH_COUNTERS.itemsize)
+        self._counters = counters or new_counters(kernel.device)
         self._arguments = np.zeros(1, LAUNCH)
         self._arguments[0] = (*addresses, self._report.ctypes.data, self._counters.address, 0, steps)
         self._count = self._arguments["count"]

@@ -1,11 +1,12 @@
 """Who may run on a device: a kernel that stays has all of it, and what waits behind one would wait for ever.
 
 Memory set to zero waits behind it, and so does another launch. They, and another kernel that is to stay, first ask it
-to leave; it starts again when its own ring is next rung. Devices do not wait for one another: each has its own
-`DeviceLock`.
+to leave; it starts again when its own ring is next rung, once they are done. Launches of several threads are there
+together. Devices do not wait for one another: each has its own `DeviceLock`.
 """
 
 import threading
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Protocol
@@ -23,6 +24,9 @@ class DeviceLock:
 
     def __init__(self) -> None:
         self.lock = threading.RLock()
+        self._left = threading.Condition(self.lock)
+        #: How often each thread is in `vacant`, by its number.
+        self._visits: Counter[int] = Counter()
         #: More than one only where a kernel does not end; the device may still write to its memory, so that it must be
         #: kept.
         self._persistent: list[PersistentKernel] = []
@@ -30,9 +34,23 @@ class DeviceLock:
     @contextmanager
     def vacant(self) -> Iterator[None]:
         """Keeps the device free of kernels that stay meanwhile. Raises `DeviceError` where one does not end."""
+        thread = threading.get_ident()
         with self.lock:
             for kernel in tuple(self._persistent):
                 kernel.end()
+            self._visits[thread] += 1
+        try:
+            yield
+        finally:
+            with self.lock:
+                self._visits -= Counter([thread])
+                self._left.notify_all()
+
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        """Holds the lock from when no other thread is in `vacant`, so that none comes meanwhile."""
+        with self.lock:
+            self._left.wait_for(lambda: not self._visits.keys() - {threading.get_ident()})
             yield
 
     def add_persistent(self, kernel: PersistentKernel) -> None:

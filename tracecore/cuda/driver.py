@@ -9,8 +9,8 @@ from __future__ import annotations
 import ctypes
 import functools
 import sys
+from collections import defaultdict
 from collections.abc import Callable, Hashable
-from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Protocol
 
 from tracecore.errors import DeviceError
@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 
 #: Directions of a copy, as in CUDA's `cudaMemcpyKind`.
 HOST_TO_DEVICE, DEVICE_TO_HOST = 1, 2
+
+#: An address, or what names a stream, an event or a kernel.
+HANDLE = ctypes.c_void_p
 
 #: CUDA's status of an event whose work is done, and of one whose work is not done yet.
 SUCCESS, NOT_READY = 0, 600
@@ -144,6 +147,9 @@ class CudaDriver(Hashable, Protocol):
     def query_event(self, event: int, /) -> int:
         """Returns `SUCCESS`, `NOT_READY`, or the status of a device that failed."""
 
+    def await_event(self, event: int, seconds: float) -> int:
+        """Returns what `query_event` does, once that is not `NOT_READY` or after so long."""
+
     def copy(self, to: int, source: int, size: int, direction: int, stream: int, /) -> None:
         """Starts a copy of so many bytes between the device and pinned memory."""
 
@@ -151,59 +157,49 @@ class CudaDriver(Hashable, Protocol):
         """Starts to set so many bytes of the device to a value."""
 
 
-def load_driver_library() -> None:
-    """Raises `DeviceError` where NVIDIA's driver is not installed, which is known sooner than CuPy is imported."""
+def load_driver_library() -> ctypes.PyDLL:
+    """Returns NVIDIA's driver. Raises `DeviceError` where there is none: that is known sooner than CuPy is imported."""
     name = "nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1"
     try:
-        ctypes.CDLL(name)
+        return ctypes.PyDLL(name)
     except OSError as error:
         raise DeviceError(f"no NVIDIA driver is installed ({error}); install one, see nvidia-smi") from error
 
 
-class Created:
-    """Is a stream or an event, destroyed when it is dropped: a `Handle`. A device that has failed answers with that
-    failure again; it has been told by then, so that nobody hears of it here.
+class Kept:
+    """Is a stream or an event, which the next one who wants one gets when it is dropped: a `Handle`.
 
-    ptr: its handle. destroy: what destroys it, by its handle.
+    ptr: its handle. spare: where it waits then.
     """
 
-    def __init__(self, ptr: int, destroy: Callable[[int], object]) -> None:
+    def __init__(self, ptr: int, spare: list[int]) -> None:
         self.ptr = ptr
-        self._destroy = destroy
+        self._spare = spare
 
     def __del__(self) -> None:
-        with suppress(RuntimeError):
-            self._destroy(self.ptr)
+        self._spare.append(self.ptr)
 
 
 class CupyDriver:
     """`CudaDriver` through CuPy. Raises `DeviceError` without NVIDIA's driver, and `ImportError`, or what a broken
     installation raises, without CuPy.
 
-    What each batch calls is CUDA's own function, without a frame of Python around it. Memory comes from CuPy's pools
+    What begins work on a device is CUDA's own function, called with the interpreter's lock held: it takes microseconds,
+    and beside threads that are at work the lock comes back after a few hundred of them. Memory comes from CuPy's pools
     and goes back to them: CUDA's own calls to free it wait for all that runs on the device.
     """
 
-    launch_kernel: Any
-    record_event: Any
-    query_event: Any
-    copy: Any
-    fill: Any
-
     def __init__(self) -> None:
-        load_driver_library()
+        self._library = load_driver_library()
         import cupy
         from cupy_backends.cuda.api import driver
 
         self._cuda = cupy.cuda
-        self._runtime = runtime = cupy.cuda.runtime
+        self._runtime = cupy.cuda.runtime
         self._pool = cupy.get_default_memory_pool()
         self._driver = driver
-        self.launch_kernel = driver.launchKernel
-        self.record_event = runtime.eventRecord
-        self.query_event = runtime.eventQuery
-        self.copy = runtime.memcpyAsync
-        self.fill = runtime.memsetAsync
+        #: Streams and events that nobody uses, of each device.
+        self._spare: defaultdict[tuple[str, int], list[int]] = defaultdict(list)
 
     def device_count(self) -> int:
         """As `CudaDriver` says."""
@@ -309,15 +305,74 @@ class CupyDriver:
         """As `CudaDriver` says. CuPy asks for memory that all devices reach."""
         return self._cuda.alloc_pinned_memory(size)
 
+    @functools.cached_property
+    def launch_kernel(self) -> Any:
+        """As `CudaDriver` says."""
+        return self._call("cuLaunchKernel", HANDLE, *7 * (ctypes.c_uint,), HANDLE, HANDLE, HANDLE)
+
+    @functools.cached_property
+    def record_event(self) -> Any:
+        """As `CudaDriver` says."""
+        return self._call("cuEventRecord", HANDLE, HANDLE)
+
+    @functools.cached_property
+    def fill(self) -> Any:
+        """As `CudaDriver` says."""
+        return self._call("cuMemsetD8Async", HANDLE, ctypes.c_ubyte, ctypes.c_size_t, HANDLE)
+
+    @functools.cached_property
+    def _copy(self) -> Any:
+        return self._call("cuMemcpyAsync", HANDLE, HANDLE, ctypes.c_size_t, HANDLE)
+
+    def copy(self, to: int, source: int, size: int, direction: int, stream: int, /) -> None:
+        """As `CudaDriver` says; CUDA sees by the addresses which way it goes."""
+        self._copy(to, source, size, stream)
+
+    @functools.cached_property
+    def query_event(self) -> Any:
+        """As `CudaDriver` says."""
+        self._library.cuEventQuery.argtypes = (HANDLE,)
+        return self._library.cuEventQuery
+
+    def _call(self, name: str, *kinds: Any) -> Any:
+        """Returns a function of CUDA's by its name, which raises CuPy's error where it fails. kinds: of arguments."""
+
+        def checked(status: int) -> None:
+            if status != SUCCESS:
+                raise self._driver.CUDADriverError(status)
+
+        function = getattr(self._library, name)
+        function.argtypes, function.restype = kinds, checked
+        return function
+
+    def await_event(self, event: int, seconds: float) -> int:
+        """As `CudaDriver` says."""
+        from tracecore.cuda.waiting import await_answer_but
+
+        return int(await_answer_but(self._event_query, event, NOT_READY, int(seconds * 1e9)))
+
+    @functools.cached_property
+    def _event_query(self) -> int:
+        """Returns the address of CUDA's function that says of an event what `query_event` does."""
+        return ctypes.cast(self._library.cuEventQuery, ctypes.c_void_p).value or 0
+
     def create_stream(self) -> Handle:
         """As `CudaDriver` says."""
         runtime = self._runtime
-        return Created(runtime.streamCreateWithFlags(runtime.streamNonBlocking), runtime.streamDestroy)
+        return self._kept("stream", lambda: runtime.streamCreateWithFlags(runtime.streamNonBlocking))
 
     def create_event(self) -> Handle:
         """As `CudaDriver` says."""
         runtime = self._runtime
-        return Created(runtime.eventCreateWithFlags(runtime.eventDisableTiming), runtime.eventDestroy)
+        return self._kept("event", lambda: runtime.eventCreateWithFlags(runtime.eventDisableTiming))
+
+    def _kept(self, kind: str, create: Callable[[], int]) -> Handle:
+        """Returns one that was dropped, as many are for a copy alone, or a new one."""
+        spare = self._spare[kind, self._runtime.getDevice()]
+        try:
+            return Kept(spare.pop(), spare)
+        except IndexError:
+            return Kept(create(), spare)
 
 
 @functools.cache

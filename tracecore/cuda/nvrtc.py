@@ -4,11 +4,14 @@ CuPy's own compilation would add `-ftz=true`, which flushes denormals and so cha
 """
 
 import functools
+import hashlib
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
+from tracecore.compilation.private_folder import cache_folder
 from tracecore.compilation.watching import making
 from tracecore.errors import DeviceError, KernelError
 from tracecore.kernels.program import Program
@@ -27,6 +30,9 @@ NVRTC_OPTIONS = (
 
 #: CuPy takes the machine code for a string and leaves out its last byte.
 LAST_BYTE = b"\0"
+
+#: What parts the compiler's report from machine code in a file.
+END_OF_LOG = b"\0"
 
 REMEDY = "pip install cupy-cuda13x nvidia-cuda-nvrtc nvidia-cuda-runtime"
 
@@ -61,7 +67,7 @@ def compile_strategy(
     has_cutouts: bool = False,
     counted: bool = False,
 ) -> CompiledKernel:
-    """Compile a strategy for a dispatch mode, once in a process.
+    """Compile a strategy for a dispatch mode, once on a machine.
 
     arch: such as "sm_90". stack_size: entries of a ray's traversal stack. has_cutouts: for triangles that are not all
     solid. counted: with marks of its steps (`steps`).
@@ -75,15 +81,24 @@ def compile_strategy(
 
 
 def compile_program(program: Program, arch: str) -> CompiledKernel:
-    """Compiles a program, once in a process, and raises as `compile_strategy` does. arch: such as "sm_90"."""
+    """Compiles a program, once on a machine, and raises as `compile_strategy` does. arch: such as "sm_90"."""
     return _compile_once(flatten(program.source), program.source.name, arch, tuple(program.constants.items()))
 
 
 @functools.lru_cache(maxsize=256)
 def _compile_once(source: str, name: str, arch: str, constants: tuple[tuple[str, str], ...]) -> CompiledKernel:
-    with making(f"{name} for {arch}"):
-        cubin, log = compile_source(source, name, arch, dict(constants))
-    return CompiledKernel(arch=arch, cubin=cubin, resources=parse_resources(log))
+    """Returns a kernel, from disk where it was compiled before."""
+    wanted = repr((source, name, arch, constants, NVRTC_OPTIONS, _library().getVersion()))
+    folder, file = cache_folder("tracecore"), f"{hashlib.sha256(wanted.encode()).hexdigest()[:32]}.cubin"
+    try:
+        log, _, cubin = folder.read_checked(file).partition(END_OF_LOG)
+    except OSError:
+        with making(f"{name} for {arch}"):
+            cubin, told = compile_source(source, name, arch, dict(constants))
+        log = told.encode().replace(END_OF_LOG, b"")
+        with suppress(OSError):  # a full disk keeps nothing
+            folder.write_checked(file, log + END_OF_LOG + cubin)
+    return CompiledKernel(arch=arch, cubin=cubin, resources=parse_resources(log.decode()))
 
 
 def compile_source(source: str, name: str, arch: str, constants: Mapping[str, str]) -> tuple[bytes, str]:

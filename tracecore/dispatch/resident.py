@@ -56,8 +56,8 @@ class ServedRing:
         self._launches = [Mark(gpu), Mark(gpu)]  # of the last but one, and of the last
 
     def start(self) -> None:
-        """Start the kernel, which stays. Another one that stays on the device ends first."""
-        with self.gpu.device_lock.vacant():
+        """Start the kernel, which stays, once nobody else is on the device. Another one that stays there ends first."""
+        with self.gpu.device_lock.alone(), self.gpu.device_lock.vacant():
             say(self.memory.stop, GO_ON)
             self._start()
             self._stream.mark()
@@ -215,7 +215,7 @@ class KernelHost:
         served = self._served
         if self.by_launches or (served and served.runs and not served.has_ended()):
             return
-        with self._gpu.device_lock.lock:
+        with self._gpu.device_lock.alone():
             served = self._served
             if served is None:
                 raise KernelError("there is no ring to serve: ask for one first")

@@ -168,12 +168,18 @@ class GpuTracer(OpenTracer):
 
     @contextmanager
     def vacant_gpu(self, failing: str) -> Iterator[None]:
-        """Nothing else of this process runs on the GPU meanwhile, which is the calling thread's current one.
+        """No kernel stays on the GPU meanwhile, which is the calling thread's current one.
 
         failing: what it means that CUDA fails meanwhile, in words, for the `DeviceError`.
         """
         with self.gpu.device_lock.vacant(), cuda_errors(failing):
             self.gpu.attach()
+            yield
+
+    @contextmanager
+    def sole_gpu(self, failing: str) -> Iterator[None]:
+        """As `vacant_gpu`, and nothing else of this process runs there meanwhile, so that times count."""
+        with self.gpu.device_lock.alone(), self.vacant_gpu(failing):
             yield
 
     def open_queue(self, depth: int = DEPTH, batch_rays: int = BATCH_RAYS) -> RayQueue:
@@ -237,7 +243,7 @@ class GpuTracer(OpenTracer):
         """
         self.launch_context.check()
         rays = checked_rays(rays)
-        with self.vacant_gpu("cannot measure what limits the GPU"):
+        with self.sole_gpu("cannot measure what limits the GPU"):
             return TracerLimits(kernel_rays_per_second=self._kernel_rate(rays), bus_bytes_per_second=self._bus_rate())
 
     def _kernel_rate(self, rays: Floats) -> float:
@@ -258,7 +264,7 @@ class GpuTracer(OpenTracer):
         """
         self.launch_context.check()
         rays = checked_rays(rays)
-        with self.vacant_gpu(f"cannot trace {len(rays)} rays"):
+        with self.sole_gpu(f"cannot trace {len(rays)} rays"):
             seconds, hits = self._launched(rays, query, rounds)
             return seconds, hits.copied().view(np.float32).reshape(-1, HIT_FLOATS)
 
@@ -286,13 +292,15 @@ class GpuTracer(OpenTracer):
         launch.used = [rays, hits]
         return launch
 
-    def launch_at(self, rays: int, hits: int) -> Launch:
+    def launch_at(self, rays: int, hits: int, counters: DeviceMemory | None = None) -> Launch:
         """Returns a launch over rays at an address on the device, (n, 8) float32, whose hits, (n, 4), go to another.
+
+        counters: as `Launch` takes them.
 
         Whoever starts it keeps them, and keeps the device free of kernels that stay (`vacant_gpu`).
         """
         self.launch_context.check()
-        return Launch(self.launch_context.kernel, self.launch_context.scene, (rays, hits))
+        return Launch(self.launch_context.kernel, self.launch_context.scene, (rays, hits), counters=counters)
 
     def _report_of(self, launch: Launch, count: int, query: Query, stream: Stream) -> tuple[int, int]:
         """Launches over so many rays. Returns start and end in nanoseconds."""
