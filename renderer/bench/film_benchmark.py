@@ -116,9 +116,7 @@ def table(found: Iterable[Row]) -> str:
     spent += [["main", *(f"{value:.2f}" for value in row["main"].values()), f"{row['outside']:.2f}"] for row in found]
     meanwhile = [
         "meanwhile: "
-        + ", ".join(
-            f"{name} {value:.2f}" for who in ("player", "trees", "opener", "writer") for name, value in row[who].items()
-        )
+        + ", ".join(f"{name} {value:.2f}" for who in ("player", "opener", "writer") for name, value in row[who].items())
         for row in found
     ]
     return "\n".join([aligned(lines), aligned(spent), *meanwhile])

@@ -43,7 +43,7 @@ FILM_SUMS, FEATURE_SUMS, FILE_BYTES = 8, 4, 80
 RUNS_AT_ONCE = 2
 
 #: Frames of a sequence whose files are written at once, each by a thread of its own.
-WRITERS = 3
+WRITERS = 2
 
 #: What helps where there is too little memory for a picture.
 REMEDY = "use a smaller --size, fewer --photons or a smaller scene"

@@ -114,7 +114,7 @@ OF_FILMS = {
     "seconds.main.rest": "for all else, such as telling of frames",
     "seconds.player.playing": "meanwhile in the player: to place frames at their times, and look at those to be kept",
     "seconds.player.packing": "meanwhile in the player: to pack frames for shading",
-    "seconds.trees.fitting": "meanwhile beside the player: to refit trees and to pack them for tracing",
+    "seconds.player.tree": "meanwhile in the player: to refit trees and to pack them for tracing",
     "seconds.opener.tracer": "meanwhile in the opener: to build or read trees, and to open tracers with them",
     "seconds.opener.driver": "meanwhile in the opener: to make drivers, which look about, and to load their code",
     "seconds.writer.writing": "meanwhile in the writer: to map tones of frames, and write their files",

@@ -60,7 +60,7 @@ class FilmClock:
         self.started = self._since
         self._name = "start"
         self._frame: int | None = None
-        self._spans: dict[str, list[Span]] = {"main": [], "player": [], "trees": [], "opener": [], "writer": []}
+        self._spans: dict[str, list[Span]] = {"main": [], "player": [], "opener": [], "writer": []}
 
     def begin(self, name: str, frame: int | None = None) -> None:
         """Says what the main thread does from now on, and for which frame."""

@@ -83,21 +83,17 @@ class FrameMaker:
 
     def played_ahead(self, frames: Iterable[int]) -> Generator[PlayedFrame]:
         """Yields frames in order; while one is in use, the next is played. frames: their numbers, at least one."""
-        with ThreadPoolExecutor(1, "trees") as trees, ThreadPoolExecutor(1, "player") as player:
+        with ThreadPoolExecutor(1, "player") as player:
             numbers = iter(frames)
-            coming = player.submit(self._play, next(numbers), None, trees)
+            coming = player.submit(self._play, next(numbers), None)
             for frame in numbers:
                 ready = coming.result()
-                coming = player.submit(self._play, frame, ready.packed, trees)
+                coming = player.submit(self._play, frame, ready.packed)
                 yield ready
             yield coming.result()
 
-    def _play(self, frame: int, before: PackedScene | None, trees: ThreadPoolExecutor) -> PlayedFrame:
-        """Plays the scene at a frame, and packs it unless the frame is there already.
-
-        before: what is packed of another frame.
-        trees: makes its tree meanwhile.
-        """
+    def _play(self, frame: int, before: PackedScene | None) -> PlayedFrame:
+        """Plays the scene at a frame, and packs it unless the frame is there already. before: another frame's."""
         with self.clock.meanwhile("player", "playing", frame):
             start = time.perf_counter()
             snapshot = self.plan.snapshot(frame=frame)
@@ -107,20 +103,20 @@ class FrameMaker:
             return PlayedFrame(frame, snapshot, seconds, before, kept=kept)
         if self._is_checked:
             check_fits(self.plan.estimate(snapshot, is_frame=True))
-        tree = trees.submit(self._tree_ahead, snapshot, frame)
         with self.clock.meanwhile("player", "packing", frame):
             packed = pack_ahead(snapshot, before)
-        return PlayedFrame(frame, snapshot, seconds, packed, tree.result())
+        with self.clock.meanwhile("player", "tree", frame):
+            tree = self._tree_ahead(snapshot)
+        return PlayedFrame(frame, snapshot, seconds, packed, tree)
 
-    def _tree_ahead(self, snapshot: Snapshot, frame: int) -> BinaryTree | None:
+    def _tree_ahead(self, snapshot: Snapshot) -> BinaryTree | None:
         """Returns the tree of a frame, packed for its tracer, while the frame before is traced; None where that, or
         this one, gets a new tree.
         """
-        with self.clock.meanwhile("trees", "fitting", frame):
-            tree = self._updates.tree_ahead(snapshot.positions)
-            if tree is not None:
-                self.plan.choice.pack_ahead(tree, snapshot.positions)
-            return tree
+        tree = self._updates.tree_ahead(snapshot.positions)
+        if tree is not None:
+            self.plan.choice.pack_ahead(tree, snapshot.positions)
+        return tree
 
     def opened_ahead(
         self, played: Iterator[PlayedFrame], plan_of: Callable[[int], Plan]
