@@ -25,6 +25,12 @@ PLAIN_TYPES = (bool, int, float, complex, str, bytes, type(None))
 Array = npt.NDArray[Any]
 ArrayKey = tuple[int, tuple[int, ...], tuple[int, ...], str]
 
+#: Takes bytes.
+Put = Callable[[bytes], None]
+
+#: How a value is reached: from which other, by which of its fields or parts; the outermost one by its name from none.
+Where = tuple[Any, str | int]
+
 
 class Fingerprints:
     """Takes the fingerprints of values.
@@ -35,6 +41,7 @@ class Fingerprints:
     def __init__(self, left_out: LeftOut | None = None) -> None:
         self._left_out = left_out or {}
         self._known: dict[ArrayKey, tuple[Array, bytes]] = {}
+        self._fields: dict[type, tuple[bytes, list[str]]] = {}
 
     def of(self, value: object) -> str:
         """Returns the fingerprint of a value, 64 hexadecimal digits.
@@ -45,8 +52,7 @@ class Fingerprints:
         Raises TypeError where the value holds anything else; the message says where.
         """
         digest = hashlib.blake2b(digest_size=32)
-        for part in self._parts(value, type(value).__name__):
-            digest.update(part)
+        self._put(digest.update, value, (None, type(value).__name__))
         return digest.hexdigest()
 
     def remember(self, value: object) -> None:
@@ -57,60 +63,66 @@ class Fingerprints:
         for array in arrays_in(value):
             self._known[_key(array)] = (array, _array_digest(array))
 
-    def _parts(self, value: object, where: str) -> Iterator[bytes]:
-        """Yields bytes that no other value yields. where: how the value is reached from the outermost one."""
+    def _put(self, put: Put, value: object, where: Where) -> None:
+        """Puts bytes that no other value puts."""
         kind = type(value)
         if isinstance(value, Enum):
-            yield _mark(kind, value.name)
+            put(_mark(kind, value.name))
         elif isinstance(value, PLAIN_TYPES):
-            yield _mark(kind, ascii(value))
+            put(_mark(kind, ascii(value)))
         elif isinstance(value, np.ndarray | np.generic):
-            yield from self._of_array(np.asarray(value), where)
+            self._put_array(put, np.asarray(value), where)
         elif is_dataclass(value) and not isinstance(value, type):
-            yield from self._of_fields(value, where)
-        elif isinstance(value, Mapping):
-            yield _mark(kind, len(value))
-            for index, pair in enumerate(value.items()):
-                yield from self._parts(pair, f"{where}, pair {index},")
-        elif isinstance(value, tuple | list):
-            yield _mark(kind, len(value))
-            for index, item in enumerate(value):
-                yield from self._parts(item, f"{where}[{index}]")
+            mark, names = self._fields_of(kind)
+            put(mark)
+            for name in names:
+                self._put(put, getattr(value, name), (where, name))
+        elif isinstance(value, Mapping | tuple | list):
+            put(_mark(kind, len(value)))
+            for index, item in enumerate(value.items() if isinstance(value, Mapping) else value):
+                self._put(put, item, (where, index))
         elif isinstance(value, ModuleType | BuiltinFunctionType):
-            yield _mark(kind, f"{getattr(value, '__module__', '')} {value.__name__}")
+            put(_mark(kind, f"{getattr(value, '__module__', '')} {value.__name__}"))
         elif isinstance(code := getattr(value, "py_func", value), FunctionType | type):
-            yield from self._of_code(code, where)
+            self._put_code(put, code, where)
         else:
             raise TypeError(
-                f"no fingerprint of {where}: got a {kind.__module__}.{kind.__qualname__}; expected numbers, texts, "
-                "arrays, dataclasses, tuples, lists, mappings, classes or functions. Leave the field out with a "
+                f"no fingerprint of {_path(where)}: got a {kind.__module__}.{kind.__qualname__}; expected numbers, "
+                "texts, arrays, dataclasses, tuples, lists, mappings, classes or functions. Leave the field out with a "
                 "reason, or teach `renderer.run.resuming.fingerprint` its type"
             )
 
-    def _of_fields(self, value: Any, where: str) -> Iterator[bytes]:
-        """Yields the bytes of a dataclass: its name and all of its fields that count."""
-        kind = type(value)
-        left_out = {name for base in kind.__mro__ for name in self._left_out.get(base, ())}
-        names = [field.name for field in fields(value) if field.name not in left_out]
-        yield _mark(kind, " ".join(names))
-        for name in names:
-            yield from self._parts(getattr(value, name), f"{where}.{name}")
+    def _fields_of(self, kind: type) -> tuple[bytes, list[str]]:
+        """Returns what a dataclass begins with, and the names of its fields that count."""
+        if kind not in self._fields:
+            left_out = {name for base in kind.__mro__ for name in self._left_out.get(base, ())}
+            names = [field.name for field in fields(kind) if field.name not in left_out]
+            self._fields[kind] = _mark(kind, " ".join(names)), names
+        return self._fields[kind]
 
-    def _of_array(self, array: Array, where: str) -> Iterator[bytes]:
-        """Yields the bytes of an array: its type, its shape and a digest of its numbers."""
+    def _put_array(self, put: Put, array: Array, where: Where) -> None:
+        """Puts the bytes of an array: its type, its shape and a digest of its numbers."""
         if array.dtype.hasobject:
-            raise TypeError(f"no fingerprint of {where}: got an array of objects; expected one of numbers")
-        yield _mark(np.ndarray, f"{array.dtype!r} {array.shape}")
+            raise TypeError(f"no fingerprint of {_path(where)}: got an array of objects; expected one of numbers")
+        put(_mark(np.ndarray, f"{array.dtype!r} {array.shape}"))
         known = self._known.get(_key(array))
-        yield known[1] if known else _array_digest(array)
+        put(known[1] if known else _array_digest(array))
 
-    def _of_code(self, code: FunctionType | type, where: str) -> Iterator[bytes]:
-        """Yields the bytes of a function or class: its name, the source file that has it, and what it encloses."""
-        yield _mark(type(code), f"{code.__module__} {code.__qualname__}")
-        yield _source_digest(code)
+    def _put_code(self, put: Put, code: FunctionType | type, where: Where) -> None:
+        """Puts the bytes of a function or class: its name, the source file that has it, and what it encloses."""
+        put(_mark(type(code), f"{code.__module__} {code.__qualname__}"))
+        put(_source_digest(code))
         if isinstance(code, FunctionType):
             enclosed = tuple(cell.cell_contents for cell in code.__closure__ or ())
-            yield from self._parts((code.__defaults__, code.__kwdefaults__, enclosed), where)
+            self._put(put, (code.__defaults__, code.__kwdefaults__, enclosed), where)
+
+
+def _path(where: Where) -> str:
+    """Returns how a value is reached, as text."""
+    outer, step = where
+    if outer is None:
+        return str(step)
+    return _path(outer) + (f"[{step}]" if isinstance(step, int) else f".{step}")
 
 
 def arrays_in(value: object) -> Iterator[Array]:
