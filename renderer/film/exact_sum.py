@@ -11,16 +11,14 @@ before they are added as by Demmel, Nguyen: Fast Reproducible Floating-Point Sum
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from concurrent.futures import ThreadPoolExecutor
-from functools import cache
-from typing import Any, NamedTuple, TypeVar
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from renderer.film.bands import by_bands
 from tracecore.compilation.cached import compiled, inlined
-from tracecore.threads import usable_cores
 
 #: Binary digits of a step behind the point, and of the low part of a sum.
 STEP_BITS, LIMB_BITS = 56, 62
@@ -31,32 +29,6 @@ LARGEST, MOST_NUMBERS = 2.0**48, 1 << 20
 
 Doubles = npt.NDArray[np.float64]
 Longs = npt.NDArray[np.int64]
-
-
-T = TypeVar("T")
-
-#: Bytes of a band, which a core's caches hold; and threads, at most four, as memory is what limits.
-BAND_BYTES, THREADS = 1 << 20, min(4, usable_cores())
-
-
-def by_bands(function: Callable[..., T], *arrays: npt.NDArray[Any]) -> list[T]:
-    """Returns what a function makes of the bands of arrays, from the top.
-
-    function: called with a band of each array; it lets other threads run, as those of NumPy do.
-    arrays: (height, ...), of as many rows each; the first one says how many bands there are.
-    """
-    bands = max(1, arrays[0].nbytes // BAND_BYTES)
-    if bands == 1:
-        return [function(*arrays)]
-    split = list(zip(*(np.array_split(one, bands) for one in arrays), strict=True))
-    shares = [split[bands * k // THREADS : bands * (k + 1) // THREADS] for k in range(THREADS)]
-    made = _threads().map(lambda share: [function(*band) for band in share], shares)
-    return [one for of_share in made for one in of_share]
-
-
-@cache
-def _threads() -> ThreadPoolExecutor:
-    return ThreadPoolExecutor(THREADS, thread_name_prefix="film")
 
 
 class ExactSum(NamedTuple):
@@ -73,7 +45,8 @@ class ExactSum(NamedTuple):
     @property
     def value(self) -> Doubles:
         """Returns the sums as float64, of the array's shape."""
-        made: Doubles = self.high * (LIMB * STEP) + self.low * STEP
+        made = np.empty(self.high.shape)
+        by_bands(lambda *bands: _put_values(*(band.reshape(-1) for band in bands)), made, *self)
         return made
 
     def put(self, before: ExactSum, numbers: Doubles, first: int = 0) -> None:
@@ -161,6 +134,13 @@ def _in_one_form(high: int, low: int) -> tuple[int, int]:
     """Returns the parts of a sum whose low part may be beyond its range, by less than LIMB."""
     carried = (low + HALF_LIMB) >> LIMB_BITS
     return high + carried, low - (carried << LIMB_BITS)
+
+
+@compiled
+def _put_values(values: Doubles, high: Longs, low: Longs) -> None:
+    """Puts sums as float64. All arrays are (n,)."""
+    for i in range(len(values)):
+        values[i] = high[i] * (LIMB * STEP) + low[i] * STEP
 
 
 @compiled

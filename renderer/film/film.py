@@ -22,7 +22,8 @@ import numpy.typing as npt
 from numpy.lib.stride_tricks import sliding_window_view
 
 from renderer.errors import RenderError
-from renderer.film.exact_sum import LARGEST, MOST_NUMBERS, ExactSum, RunningSum, by_bands, from_arrays, to_arrays
+from renderer.film.bands import by_bands
+from renderer.film.exact_sum import LARGEST, MOST_NUMBERS, ExactSum, RunningSum, from_arrays, to_arrays
 from renderer.film.layers import (
     BIAS_FACTOR,
     LAYER_ALBEDO,

@@ -3,6 +3,7 @@
 import io
 import os
 import tempfile
+import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from fractions import Fraction
 from pathlib import Path
@@ -127,8 +128,8 @@ def png_content(pixels: npt.NDArray[np.uint8], texts: Mapping[str, str]) -> byte
     """Return the bytes of a .png file of (height, width, 3) uint8 sRGB; `texts` are its text chunks."""
     from PIL import Image
 
-    content = io.BytesIO()
-    Image.fromarray(pixels).save(content, "PNG", pnginfo=png_texts(texts))
+    content = io.BytesIO()  # what is rendered repeats itself in runs at most, for which nothing else is looked
+    Image.fromarray(pixels).save(content, "PNG", pnginfo=png_texts(texts), compress_type=zlib.Z_RLE)
     return content.getvalue()
 
 

@@ -25,6 +25,7 @@ from functools import cache
 import numpy as np
 import numpy.typing as npt
 
+from renderer.film.bands import by_bands
 from scenes.colors.srgb import encoded
 
 Linear = npt.NDArray[np.float32]
@@ -32,6 +33,9 @@ Doubles = npt.NDArray[np.float64]
 
 #: Luminance of linear sRGB (ITU-R BT.709 primaries, D65 white).
 LUMINANCE = np.array([0.2126, 0.7152, 0.0722])
+
+#: Bytes of a band: what is made of it on the way takes ten times as much.
+BAND_BYTES = 1 << 17
 
 Chromaticity = tuple[float, float]
 
@@ -115,7 +119,16 @@ class ToneMapping:
 
     def __call__(self, radiance: Linear) -> npt.NDArray[np.uint8]:
         """Returns (height, width, 3) uint8, sRGB encoded, of (height, width, 3) linear radiance not below 0."""
-        exposed = adapted(np.asarray(radiance, np.float64), self.white_point) * 2.0**self.exposure
+        seen = (
+            np.asarray(radiance)
+            if self.white_point is None
+            else adapted(np.asarray(radiance, np.float64), self.white_point)
+        )
+        return np.concatenate(by_bands(self._shown, seen, band_bytes=BAND_BYTES))
+
+    def _shown(self, radiance: Linear) -> npt.NDArray[np.uint8]:
+        """Returns rows of a picture, whose white is that of sRGB, as bytes."""
+        exposed = np.asarray(radiance, np.float64) * 2.0**self.exposure
         scale = CURVES[self.curve](luminance(exposed), self.white)
         return to_bytes(encoded(exposed * scale[..., np.newaxis]))
 

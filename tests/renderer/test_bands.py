@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from renderer.film.exact_sum import BAND_BYTES, by_bands
+from renderer.film.bands import BAND_BYTES, by_bands
 from renderer.film.film import Film
 
 #: A film of many bands, whose rows are no multiple of them.

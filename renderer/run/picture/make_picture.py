@@ -107,7 +107,9 @@ def finish_picture(begun: BegunPicture, path: Path | None, *, is_frame: bool = F
             lambda: ends.append(expose_and_save(source, film, limits, files, told)),
             partial(write_others, source, film),
         )
-        return files.picture and replace(files.picture, is_finished=ends[0])
+        if files.picture is None or files.picture.is_finished == ends[0]:
+            return files.picture
+        return replace(files.picture, is_finished=ends[0])
 
 
 def picture_by_pass(context: RenderContext, plan: Plan) -> Iterator[Picture]:

@@ -9,6 +9,7 @@ import logging
 import os
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -169,7 +170,7 @@ class PictureFiles:
                 self._save_checkpoint(film)
             except OSError as error:
                 log.warning("note: cannot save a checkpoint: %s", error)
-        self.picture = self.record.picture(film)
+        self.picture = replace(self.record.picture(film), is_finished=is_finished)
         if not self.record.plan.settings.quiet:
             for note in filter(None, (self.picture.figures["darkness"], loss_note(self.picture.figures))):
                 log.warning("note: %s", note)
