@@ -9,8 +9,10 @@ import os
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 from mkdocs.config.defaults import MkDocsConfig
+from mkdocs.exceptions import PluginError
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 
@@ -31,6 +33,9 @@ PAGES = {
 
 #: Folders whose files are in the site, and where.
 FOLDERS = {"docs": "", "output/gallery": "gallery/"}
+
+#: Widths of windows from which the theme shows the navigation, and below which it does not, and ours: 1120 pixels.
+NAVIGATION_FROM = {"76.25em": "70em", "76.234375em": "69.984375em"}
 
 TABLE = re.compile(r"<!-- table of (.+?) -->")
 LINK = re.compile(r"\]\((?!\w+:|#)([^)#\s]+)")
@@ -59,6 +64,23 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
     return LINK.sub(lambda found: f"]({link(folder, found[1], page.file.src_uri)}", text)
 
 
+def on_post_build(config: MkDocsConfig) -> None:
+    """Has the theme show the navigation beside the text in windows that are a little narrower than it does itself.
+
+    Raises `PluginError` where the theme has other widths.
+    """
+    left = set(NAVIGATION_FROM)
+    for path in Path(config.site_dir, "assets").rglob("*.min.*"):
+        if path.suffix in (".css", ".js"):
+            text = path.read_text(encoding="utf-8")
+            for own in NAVIGATION_FROM:
+                left -= {own} if own in text else set()
+                text = text.replace(own, NAVIGATION_FROM[own])
+            path.write_text(text, encoding="utf-8")
+    if left:
+        raise PluginError(f"the theme has no widths {', '.join(left)} in its files: see NAVIGATION_FROM")
+
+
 def link(folder: str, target: str, page: str) -> str:
     """Returns a link as the site has it. folder: of the page in the repository. page: its place in the site."""
     path = os.path.normpath(os.path.join(folder, target)).replace(os.sep, "/")
@@ -69,14 +91,25 @@ def link(folder: str, target: str, page: str) -> str:
 
 
 def page_of_notebook(path: Path) -> str:
-    """Returns a notebook as Markdown."""
+    """Returns a notebook as Markdown, with what its cells showed when it was run."""
     cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
-    texts = ["".join(cell["source"]) for cell in cells]
-    blocks = [
-        text if cell["cell_type"] == "markdown" else f"```python\n{text}\n```"
-        for cell, text in zip(cells, texts, strict=True)
-    ]
+    blocks = [block for cell in cells for block in blocks_of_cell(cell)]
     return "\n\n".join([*blocks, f"[This page as a notebook]({path.name})", ""])
+
+
+def blocks_of_cell(cell: dict[str, Any]) -> Iterator[str]:
+    """Yields the Markdown of a cell: its text, or its code, what that printed, and its picture."""
+    text = "".join(cell["source"])
+    if cell["cell_type"] == "markdown":
+        yield text
+        return
+    yield f"```python\n{text}\n```"
+    for output in cell["outputs"]:
+        data = output.get("data", {})
+        if "image/png" in data:
+            yield f"![what the cell shows](data:image/png;base64,{''.join(data['image/png']).strip()})"
+        else:
+            yield f"```text\n{''.join(output.get('text', data.get('text/plain', ''))).rstrip()}\n```"
 
 
 def options() -> str:

@@ -91,6 +91,19 @@ def test_a_notebook_runs(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyP
         assert "error" not in names
 
 
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_a_notebook_has_what_its_cells_show(path: Path) -> None:
+    """Whoever reads it without running it sees what is printed, and pictures."""
+    for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]:
+        if cell["cell_type"] == "code":
+            code, shown = (
+                "".join(cell["source"]),
+                [kind for one in cell["outputs"] for kind in one.get("data", {"text": 0})],
+            )
+            assert ("print(" in code) == ("text" in shown)
+            assert code.splitlines()[-1].isidentifier() == ("image/png" in shown)
+
+
 @pytest.mark.parametrize("page", TEXTS, ids=lambda page: str(page.relative_to(ROOT)))
 def test_links_of_a_page_lead_to_what_is_there(page: Path) -> None:
     """Also where nobody has made a site of the pages."""
