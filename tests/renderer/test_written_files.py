@@ -12,6 +12,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from types import SimpleNamespace
@@ -276,6 +277,22 @@ def test_all_are_tried() -> None:
         write_each(lambda: fail("d"), lambda: fail("e"))
 
 
+@dataclass(frozen=True)
+class SmallPicture:
+    """Is a picture of a few bytes, whose linear data are large."""
+
+    figures: dict[str, Any]
+    is_finished: bool = False
+    image: Any = field(default_factory=lambda: NOISE)
+
+    @property
+    def statistics(self) -> dict[str, Any]:
+        return self.figures
+
+    def write(self, path: Path) -> None:
+        write_whole(path, b"picture")
+
+
 class Recorded:
     """Stands for the record of a picture whose statistics are small and whose linear data are large."""
 
@@ -283,10 +300,7 @@ class Recorded:
         self.plan = SimpleNamespace(settings=Settings(preview=1.0, quiet=True), part=None, pipe=None)
 
     def picture(self, film: Film) -> Any:
-        content, figures = b"picture", {"passes": film.passes, "darkness": ""}
-        return SimpleNamespace(
-            write=lambda path: write_whole(path, content), image=NOISE, figures=figures, statistics=figures
-        )
+        return SmallPicture({"passes": film.passes, "darkness": ""})
 
 
 @posix_only

@@ -1,6 +1,8 @@
 """Copies of arrays on a device, which memory of the host stands for here."""
 
+import ctypes
 import gc
+import threading
 from types import SimpleNamespace
 from typing import ClassVar, NamedTuple
 
@@ -27,6 +29,20 @@ class HostMemory:
         cls.made.append(content.nbytes)
         return memory
 
+    @classmethod
+    def holding_each(cls, device, contents):
+        return [cls.holding(device, content) for content in contents]
+
+
+class HostStream:
+    """Is as `Stream`, on the host."""
+
+    def __init__(self, device):
+        pass
+
+    def clear(self, address, size):
+        ctypes.memset(address, 0, size)
+
 
 class Both(NamedTuple):
     """Is a tuple with a tuple in it."""
@@ -38,9 +54,9 @@ class Both(NamedTuple):
 @pytest.fixture
 def device(monkeypatch):
     monkeypatch.setattr(device_arrays, "DeviceMemory", HostMemory)
-    monkeypatch.setattr(device_arrays, "Stream", lambda _: None)
+    monkeypatch.setattr(device_arrays, "Stream", HostStream)
     monkeypatch.setattr(HostMemory, "made", [])
-    return SimpleNamespace(shared_memory={})
+    return SimpleNamespace(shared_memory={}, sharing=threading.Lock())
 
 
 def values():
@@ -59,6 +75,22 @@ def test_copies_hold_what_is_on_the_host(device):
     assert made.rest[1] == 3.5
     assert made.rest[2].shape == (0, 2)
     assert made.large.ctypes.data != given.large.ctypes.data
+
+
+def test_new_arrays_are_zeros_that_lie_apart(device):
+    made = DeviceArrays(device).zeroed(
+        lambda places: Both(
+            places.zeros((5, 3), np.float64), (places.zeros((0, 4), np.int64), places.zeros((7,), np.uint8))
+        )
+    )
+    parts = (made.large, *made.rest)
+    assert [(one.shape, one.dtype) for one in parts] == [((5, 3), "f8"), ((0, 4), "i8"), ((7,), "u1")]
+    assert all(not one.any() for one in parts)
+    made.rest[1][:] = 255
+    assert not made.large.any()
+    made.large[:] = -1.0
+    assert (made.rest[1] == 255).all()
+    assert made.large.ctypes.data != made.rest[1].ctypes.data
 
 
 def test_small_arrays_are_copied_together(device):
