@@ -95,9 +95,10 @@ class Waves:
     def put(self, name: str, values: Any) -> None:
         """Writes an array of the wave's. values: of all elements, or a list of rows."""
         there, here = getattr(self.wave, name), self._pinned(name)
-        for k, row in enumerate(values if isinstance(values, list) else []):
-            here[k] = row
-        if not isinstance(values, list):
+        if isinstance(values, list):
+            for k, row in enumerate(values):
+                here[k] = row
+        else:
             here[:] = values
         if here.nbytes > 0:
             self._stream.copy_up(there.ctypes.data, here.ctypes.data, here.nbytes)

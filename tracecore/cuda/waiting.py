@@ -14,8 +14,9 @@ from tracecore.compilation.cached import compiled
 from tracecore.compilation.clock import nanoseconds, rest
 from tracecore.compilation.vector import I32, I64, emitting
 
-#: Each time that an event is not there yet, the next question comes after so much of the time that has gone by.
-REST_SHARE = 16
+#: Where an event is not there yet, the next question comes after this share of the time that has gone by, and after so
+#: many nanoseconds at most.
+REST_SHARE, MOST_REST = 16, 1_000_000
 
 
 @emitting
@@ -39,6 +40,6 @@ def await_answer_but(function: int, given: int, answer: int, nanoseconds_left: i
     start = nanoseconds()
     last = _answer(function, given)
     while last == answer and nanoseconds() - start <= nanoseconds_left:
-        rest((nanoseconds() - start) // REST_SHARE)
+        rest(min((nanoseconds() - start) // REST_SHARE, MOST_REST))
         last = _answer(function, given)
     return last
