@@ -74,7 +74,8 @@ def on_post_build(config: MkDocsConfig) -> None:
         if path.suffix in (".css", ".js"):
             text = path.read_text(encoding="utf-8")
             for own in NAVIGATION_FROM:
-                left -= {own} if own in text else set()
+                if own in text:
+                    left.discard(own)
                 text = text.replace(own, NAVIGATION_FROM[own])
             path.write_text(text, encoding="utf-8")
     if left:

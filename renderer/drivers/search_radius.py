@@ -132,8 +132,8 @@ def edges_of(points: Doubles, normals: Doubles, is_seen: Bools, footprint: Doubl
                         normal, place = normals[axis], points[axis]
                         cosine += normal[one] * normal[other]
                         above += normal[one] * (place[other] - place[one])
-                    is_flat = abs(cosine) >= EDGE_COSINE and abs(above) <= DISC_THICKNESS * footprint[one]
-                    if not is_flat or is_seen[one] != is_seen[other]:
+                    is_bent = abs(cosine) < EDGE_COSINE or abs(above) > DISC_THICKNESS * footprint[one]
+                    if is_bent or is_seen[one] != is_seen[other]:
                         edges[one] = edges[other] = True
     return edges
 

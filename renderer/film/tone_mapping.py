@@ -35,7 +35,7 @@ Doubles = npt.NDArray[np.float64]
 LUMINANCE = np.array([0.2126, 0.7152, 0.0722])
 
 #: Bytes of a band: what is made of it on the way takes ten times as much.
-BAND_BYTES = 1 << 17
+SHOWN_BYTES = 1 << 17
 
 Chromaticity = tuple[float, float]
 
@@ -124,7 +124,7 @@ class ToneMapping:
             if self.white_point is None
             else adapted(np.asarray(radiance, np.float64), self.white_point)
         )
-        return np.concatenate(by_bands(self._shown, seen, band_bytes=BAND_BYTES))
+        return np.concatenate(by_bands(self._shown, seen, band_bytes=SHOWN_BYTES))
 
     def _shown(self, radiance: Linear) -> npt.NDArray[np.uint8]:
         """Returns rows of a picture, whose white is that of sRGB, as bytes."""

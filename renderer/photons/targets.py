@@ -232,10 +232,10 @@ def find_places(
     objects: (n,), the numbers of all triangles: gets for each a triangle that `first_of` leads on from to the first one
         of its object.
     """
-    slots = np.full(LEAST_SLOTS, -1, np.int32)
-    while len(slots) < 6 * len(words):
-        slots = np.full(2 * len(slots), -1, np.int32)
-    found = 0
+    found, count = 0, LEAST_SLOTS
+    while count < 6 * len(words):
+        count *= 2
+    slots = np.full(count, -1, np.int32)
     for i in range(len(words)):
         for corner in range(3):
             own = words[i, corner]

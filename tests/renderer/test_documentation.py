@@ -96,10 +96,8 @@ def test_a_notebook_has_what_its_cells_show(path: Path) -> None:
     """Whoever reads it without running it sees what is printed, and pictures."""
     for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]:
         if cell["cell_type"] == "code":
-            code, shown = (
-                "".join(cell["source"]),
-                [kind for one in cell["outputs"] for kind in one.get("data", {"text": 0})],
-            )
+            code = "".join(cell["source"])
+            shown = [kind for output in cell["outputs"] for kind in output.get("data", ["text"])]
             assert ("print(" in code) == ("text" in shown)
             assert code.splitlines()[-1].isidentifier() == ("image/png" in shown)
 

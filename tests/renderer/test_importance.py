@@ -175,6 +175,8 @@ def test_edges_are_where_planes_part():
     assert not edges_of(points, normals, seen, footprint).any()
     points[2, 0, 3:] = 1.0
     assert edges_of(points, normals, seen, footprint).tolist() == [[False, False, True, True, False, False]]
+    points[2, 0, 3:] = np.nan
+    assert not edges_of(points, normals, seen, footprint).any()
     points[2, 0, 3:] = 0.0
     normals[:, 0, 5] = (1.0, 0.0, 0.0)
     edges = edges_of(points, normals, seen, footprint)

@@ -21,7 +21,7 @@ import stat
 import sys
 import tempfile
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -151,6 +151,15 @@ class PrivateFolder:
     def write_checked(self, name: str, data: bytes) -> None:
         """Writes a file, as `write` does, with its SHA-256 at its end, which loaders of programs look past."""
         self.write(name, (data, hashlib.sha256(data).digest()))
+
+    def kept(self, name: str, make: Callable[[], bytes]) -> bytes:
+        """Returns what `write_checked` wrote, or else what is made and written now. A full disk keeps nothing."""
+        with suppress(OSError):
+            return self.read_checked(name)
+        made = make()
+        with suppress(OSError):
+            self.write_checked(name, made)
+        return made
 
     def write(self, name: str, parts: Iterable[Any]) -> None:
         """Writes a file, in full or not at all. parts: its bytes. Raises `OSError` where that cannot be done."""

@@ -7,7 +7,6 @@ import functools
 import hashlib
 import re
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -90,14 +89,13 @@ def _compile_once(source: str, name: str, arch: str, constants: tuple[tuple[str,
     """Returns a kernel, from disk where it was compiled before."""
     wanted = repr((source, name, arch, constants, NVRTC_OPTIONS, _library().getVersion()))
     folder, file = cache_folder("tracecore"), f"{hashlib.sha256(wanted.encode()).hexdigest()[:32]}.cubin"
-    try:
-        log, _, cubin = folder.read_checked(file).partition(END_OF_LOG)
-    except OSError:
+
+    def make() -> bytes:
         with making(f"{name} for {arch}"):
-            cubin, told = compile_source(source, name, arch, dict(constants))
-        log = told.encode().replace(END_OF_LOG, b"")
-        with suppress(OSError):  # a full disk keeps nothing
-            folder.write_checked(file, log + END_OF_LOG + cubin)
+            cubin, log = compile_source(source, name, arch, dict(constants))
+        return log.encode().replace(END_OF_LOG, b"") + END_OF_LOG + cubin
+
+    log, _, cubin = folder.kept(file, make).partition(END_OF_LOG)
     return CompiledKernel(arch=arch, cubin=cubin, resources=parse_resources(log.decode()))
 
 

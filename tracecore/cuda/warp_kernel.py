@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 from concurrent.futures import Future
-from contextlib import suppress
 from functools import cached_property
 from threading import Thread
 from typing import TYPE_CHECKING
@@ -88,14 +87,11 @@ def _machine_code(device: CudaDevice, call: Call, made_of: Parts, name: str) -> 
     from tracecore.compilation.side_by_side import Helpers, Job
     from tracecore.compilation.unit_calls import PROCESSES
 
-    folder = cache_folder(call.module.partition(".")[0])
-    with suppress(OSError):
-        return folder.read_checked(name)
-    processes = int(number(PROCESSES, min(usable_cores() // 3, MOST_PROCESSES)))
-    with making(call.name), Helpers(processes if made_of.loops else 1) as helpers:
-        code = warp_code(call, made_of, helpers)
-        (ptx,) = helpers.done([Job(ptx_of, (code, call.name, device.architecture, LANES, REGISTERS))]).values()
-        cubin = device.driver.assemble(ptx)
-    with suppress(OSError):  # a full disk keeps nothing
-        folder.write_checked(name, cubin)
-    return cubin
+    def make() -> bytes:
+        processes = int(number(PROCESSES, min(usable_cores() // 3, MOST_PROCESSES)))
+        with making(call.name), Helpers(processes if made_of.loops else 1) as helpers:
+            code = warp_code(call, made_of, helpers)
+            (ptx,) = helpers.done([Job(ptx_of, (code, call.name, device.architecture, LANES, REGISTERS))]).values()
+            return device.driver.assemble(ptx)
+
+    return cache_folder(call.module.partition(".")[0]).kept(name, make)
