@@ -161,7 +161,7 @@ def run(arguments: argparse.Namespace) -> int:
     from renderer.bench.ray_file import check_ray_path, read_rays
     from renderer.bench.table import table
     from renderer.film.image_file import make_default_folder
-    from renderer.run.members.open_fleet import open_fleet
+    from renderer.run.members.open_fleet import PHOTONS, open_fleet
     from renderer.scene.render_context import check_scene, scene_seen
     from tracecore.peers import PEERS
 
@@ -184,7 +184,8 @@ def run(arguments: argparse.Namespace) -> int:
     job = Run.chosen(arguments, snapshot, device, baseline)
     workload = _workload(arguments, job, _source(arguments, job, kinds, replayed))
     photons = arguments.store if arguments.end_to_end else 0
-    with open_fleet(Settings(device=arguments.device, gpus=arguments.gpus, threads=arguments.threads)) as fleet:
+    members = Settings(device=arguments.device, gpus=arguments.gpus, threads=arguments.threads)
+    with open_fleet(members, PHOTONS) as fleet:
         effort = Effort(repeats=arguments.repeat, bound_rays=arguments.bound_rays, photons=photons, fleet=fleet)
         found = measured(job, kernels, workload, effort, peers)
     print(table(found))

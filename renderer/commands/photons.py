@@ -97,7 +97,7 @@ def _traced(arguments: argparse.Namespace, members: Settings) -> int:
     from renderer.errors import FleetError
     from renderer.interrupts import held_back, interrupted, let_through
     from renderer.run.containment import Containment
-    from renderer.run.members.open_fleet import open_fleet
+    from renderer.run.members.open_fleet import PHOTONS, open_fleet
     from renderer.run.members.photon_member import SharedTracing
     from renderer.run.photon_run.trace_until_stored import RAY_CLASS
     from renderer.scene.render_context import TracerChoice, context_of, scene_seen
@@ -107,7 +107,7 @@ def _traced(arguments: argparse.Namespace, members: Settings) -> int:
     _check_memory(arguments, snapshot)
     chosen, load_seconds = TracerChoice.chosen(arguments, RAY_CLASS), time.perf_counter() - start
     with (
-        open_fleet(members) as fleet,
+        open_fleet(members, PHOTONS) as fleet,
         wrong_ray_kept(arguments, arguments.json or arguments.save_photons or Path("photons")),
         context_of(snapshot, choice := chosen.on_cpu if fleet else chosen, load_seconds=load_seconds) as context,
         held_back(),

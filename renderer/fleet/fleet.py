@@ -16,6 +16,11 @@ T = TypeVar("T")
 MOST_TRIES = 3
 
 
+#: Imports what a member needs, in its process, before it is told what to do, and returns the functions whose machine
+#: code it will need; a function of a module.
+CodeOf = Callable[[], Iterable[Callable[..., Any]]]
+
+
 class Maker(Protocol):
     """Makes items in a member's process; several threads may ask it at once.
 

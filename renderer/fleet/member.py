@@ -17,7 +17,7 @@ from contextlib import suppress
 from functools import partial
 from typing import Any
 
-from renderer.fleet.fleet import Maker, Opening
+from renderer.fleet.fleet import CodeOf, Maker, Opening
 from renderer.fleet.messages import Arena, SharedView, receive, send
 from renderer.fleet.seats import Seat
 from renderer.plain_text import plainly_printed
@@ -94,10 +94,16 @@ class _Server:
             os._exit(0)  # nobody is there any more
 
 
-def _prepared(prepare: Callable[[], object]) -> None:
-    """Prepares; what cannot be loaded is told when it is needed."""
+def _begin_to_load(code_of: CodeOf) -> None:
+    """Loads machine code in a thread of its own; what cannot be loaded is told when it is needed.
+
+    What has it is imported before: where two threads import the modules of Numba, one of them may see modules that the
+    other has made by half.
+    """
     with suppress(Exception):
-        prepare()
+        from tracecore.compilation.cached import begin_to_load
+
+        begin_to_load(code_of())
 
 
 def main() -> None:
@@ -116,7 +122,7 @@ def main() -> None:
 def serve(channel: socket.socket, arena: Arena, view: SharedView) -> None:
     """Serves until the other side ends."""
     try:
-        seat, plugins, prepare = receive(channel)
+        seat, plugins, code_of = receive(channel)
         if seat.cores is not None and hasattr(os, "sched_setaffinity"):
             os.sched_setaffinity(0, seat.cores)
         from renderer.plugins import load_installed, load_plugin
@@ -124,7 +130,7 @@ def serve(channel: socket.socket, arena: Arena, view: SharedView) -> None:
         load_installed()
         for path in plugins:
             load_plugin(path)
-        threading.Thread(target=_prepared, args=(prepare,), daemon=True).start()
+        _begin_to_load(code_of)
         _Server(channel, arena, view, seat).serve()
     except (EOFError, OSError):
         os._exit(0)

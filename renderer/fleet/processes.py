@@ -10,14 +10,14 @@ import socket
 import subprocess
 import threading
 from collections import Counter, deque
-from collections.abc import Callable, Generator, Hashable
+from collections.abc import Generator, Hashable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 from renderer.errors import FleetError
 from renderer.fleet.ending import END_SECONDS, await_end
-from renderer.fleet.fleet import MOST_TRIES, FleetShares, Opening, Supply
+from renderer.fleet.fleet import MOST_TRIES, CodeOf, FleetShares, Opening, Supply
 from renderer.fleet.messages import (
     LEAST_SHARED,
     NOWHERE,
@@ -91,7 +91,7 @@ class Start(NamedTuple):
     """Says how a member begins, see `HostFleet`."""
 
     plugins: tuple[Path, ...]
-    prepare: Callable[[], object]
+    code_of: CodeOf
 
 
 class Member:
@@ -170,12 +170,10 @@ class HostFleet:
 
     seats: of the members.
     plugins: files that each loads first.
-    prepare: called in each then, before it is told what to do; a function of a module.
+    code_of: says what machine code each loads then, before it is told what to do.
     """
 
-    def __init__(
-        self, seats: list[Seat], plugins: tuple[Path, ...] = (), prepare: Callable[[], object] = tuple
-    ) -> None:
+    def __init__(self, seats: list[Seat], plugins: tuple[Path, ...] = (), code_of: CodeOf = tuple) -> None:
         self.seats = seats
         self.shares = FleetShares(made={seat.name: 0 for seat in seats})
         self._changed = threading.Condition()
@@ -189,7 +187,7 @@ class HostFleet:
         self._memory = Memory(len(seats))
         self._members: list[Member] = []
         self._members += [
-            Member(seat, number, self._memory, Start(plugins, prepare), self) for number, seat in enumerate(seats)
+            Member(seat, number, self._memory, Start(plugins, code_of), self) for number, seat in enumerate(seats)
         ]
 
     @property

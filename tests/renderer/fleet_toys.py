@@ -2,6 +2,7 @@
 
 import os
 import signal
+import threading
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -111,6 +112,35 @@ class Marks:
         time.sleep(0.01)
         self._marks[item] = 1.0
         return float(self._marks.sum())
+
+    def close(self) -> None:
+        pass
+
+
+#: Threads that have imported what a member needs.
+importers: list[str] = []
+
+
+def import_slowly() -> tuple[()]:
+    """Takes its time for what a member imports before it is told what to do; there is no machine code."""
+    time.sleep(0.3)
+    importers.append(threading.current_thread().name)
+    return ()
+
+
+class Importers:
+    """Tells which threads had imported what it needs when it began."""
+
+    window = 1
+
+    def __init__(self, _: None, seat: Seat) -> None:
+        self._importers = list(importers)
+
+    def report(self) -> list[str]:
+        return self._importers
+
+    def make(self, item: int) -> int:
+        return item
 
     def close(self) -> None:
         pass

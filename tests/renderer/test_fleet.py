@@ -19,7 +19,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from fleet_toys import MANY, Heap, Heaps, Marks, Squares, Total, Trouble
+from fleet_toys import MANY, Heap, Heaps, Importers, Marks, Squares, Total, Trouble, import_slowly
 
 from renderer.errors import FleetError, UsageError
 from renderer.fleet import ending, processes
@@ -64,6 +64,12 @@ def squares(fleet: HostFleet, trouble: Trouble) -> dict[int, float]:
 
 
 ALL = {item: float(item) ** 2 for item in range(ITEMS)}
+
+
+def test_no_two_threads_of_a_member_import_at_once() -> None:
+    # The modules of Numba import each other, and a second thread would see some that are made by half.
+    with closing(HostFleet(seats(2), code_of=import_slowly)) as members:
+        assert members.open(Opening(Importers, None)) == [["MainThread"], ["MainThread"]]
 
 
 def test_messages_come_as_they_were_sent() -> None:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, contextmanager
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from renderer.plugins import loaded_files
 from renderer.settings.picture import AUTO_DRIVER, DEFAULT_DRIVER
@@ -29,12 +29,12 @@ _ahead: list[HostFleet] = []
 
 @contextmanager
 def members_ahead(settings: Settings, work: str | None = None) -> Iterator[None]:
-    """Has workers of this host begin, so that they load their code while a scene is read within the block. Whoever
+    """Has members on this host begin, so that they load their code while a scene is read within the block. Whoever
     opens their fleet there takes them over; those that nobody takes end with the block.
 
     work: what they make, PHOTONS, or None for passes of the driver.
     """
-    if not _is_local(settings):
+    if not _are_here(settings):
         yield
         return
     fleet = _host_fleet(settings, work)
@@ -48,10 +48,13 @@ def members_ahead(settings: Settings, work: str | None = None) -> Iterator[None]
 
 
 @contextmanager
-def open_fleet(settings: Settings) -> Iterator[Fleet | None]:
-    """Yields the fleet that settings choose, or None; its members end with the block."""
-    if settings.gpus is not None or _is_local(settings):
-        with closing(_host_fleet(settings)) as members:
+def open_fleet(settings: Settings, work: str | None = None) -> Iterator[Fleet | None]:
+    """Yields the fleet that settings choose, or None; its members end with the block.
+
+    work: what they make, as of `members_ahead`.
+    """
+    if _are_here(settings):
+        with closing(_host_fleet(settings, work)) as members:
             yield members
     elif settings.cluster is not None:
         from renderer.fleet.cluster import ClusterFleet
@@ -65,8 +68,10 @@ def open_fleet(settings: Settings) -> Iterator[Fleet | None]:
         yield None
 
 
-def _is_local(settings: Settings) -> bool:
-    return HAS_SOCKETS and settings.cluster is not None and settings.cluster.startswith(LOCAL)
+def _are_here(settings: Settings) -> bool:
+    """Returns whether members are processes of this host that this one talks to itself."""
+    is_local = HAS_SOCKETS and settings.cluster is not None and settings.cluster.startswith(LOCAL)
+    return is_local or settings.gpus is not None
 
 
 def _host_fleet(settings: Settings, work: str | None = None) -> HostFleet:
@@ -81,20 +86,19 @@ def _host_fleet(settings: Settings, work: str | None = None) -> HostFleet:
         if fleet.seats == places:
             _ahead.remove(fleet)
             return fleet
-    return processes.HostFleet(places, loaded_files(), partial(prepare, work or settings.driver or DEFAULT_DRIVER))
+    return processes.HostFleet(places, loaded_files(), partial(code_of, work or settings.driver or DEFAULT_DRIVER))
 
 
-def prepare(work: str) -> None:
-    """Loads what a member needs, in its process, before it is told what to do. work: as of `members_ahead`."""
-    from tracecore.compilation.cached import load_all
-
+def code_of(work: str) -> Iterable[Callable[..., Any]]:
+    """Imports what a member needs, and returns the functions whose machine code it will need. work: as of
+    `members_ahead`.
+    """
     if work == PHOTONS:
         from renderer.photons.tracing import PHOTON_CODE
         from renderer.run.members import photon_member  # noqa: F401
 
-        load_all(PHOTON_CODE)
-    else:
-        from renderer.drivers import find_driver
-        from renderer.run.members import picture_member  # noqa: F401
+        return PHOTON_CODE
+    from renderer.drivers import find_driver
+    from renderer.run.members import picture_member  # noqa: F401
 
-        load_all(find_driver(DEFAULT_DRIVER if work == AUTO_DRIVER else work).code)
+    return find_driver(DEFAULT_DRIVER if work == AUTO_DRIVER else work).code
