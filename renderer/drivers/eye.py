@@ -256,12 +256,17 @@ class EyeDriver(Driver):
     def _with_features(self, index: int, image: Radiance, work: Work, team: Team) -> MadeShare:
         return self.finish_pass(index, PassSite(team, self.pixels, work=work), image.copy())
 
-    def made_in_order(self, make: Callable[[U, Team], MadeShare], items: Iterator[U]) -> Generator[MadeShare]:
-        """Yields what teams make of items, in their order, and counts the work of each."""
+    def made_in_order(self, make: Callable[[U, Team], MadeShare], items: Iterator[U | None]) -> Generator[MadeShare]:
+        """Yields what teams make of items, in their order, and counts the work of each.
+
+        items: None stands for one that is not there yet; `look_again` says that it may be.
+        """
         taken: dict[int, U] = {}
 
-        def may_begin(number: int) -> bool:
+        def may_begin(number: int) -> bool | None:
             for item in items:
+                if item is None:
+                    return None
                 taken[number] = item
                 return True
             return False
@@ -269,6 +274,10 @@ class EyeDriver(Driver):
         for made in in_order(self._pool, lambda i, team: make(taken.pop(i), team), 0, may_begin, lambda: self.room):
             self._add_work(made.work)
             yield made
+
+    def look_again(self) -> None:
+        """Has threads that have nothing to do look whether there is another item."""
+        self._pool.look_again()
 
     def by_workers(self, make: Callable[[Team], T]) -> T:
         """Returns what a team of all workers makes."""

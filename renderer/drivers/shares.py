@@ -5,7 +5,7 @@ puts all of them into maps, and then its parts, which look up in these maps: pho
 once, whatever the number of processes.
 """
 
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Generator, Iterator
 from dataclasses import dataclass, field, replace
 from functools import partial
 
@@ -104,16 +104,21 @@ def part_of(pixels: npt.NDArray[np.int32], share: Share) -> npt.NDArray[np.int32
     return pixels[np.arange(len(pixels)) // PART_RUN % share.parts == share.part]
 
 
-def made_shares(driver: Driver, take: Callable[[], AnyShare | None]) -> Generator[MadeShare]:
+def made_shares(driver: Driver, shares: Iterator[AnyShare | None]) -> Generator[MadeShare]:
     """Yields shares of a driver's passes in the order in which they are taken; as many are under way at once as passes
     are.
 
-    take: returns the next one, or None where there is none now: then those under way are made, and no more.
+    shares: None stands for one that is not there yet. A driver that cannot wait for it makes those before it, and no
+    more.
     """
-    shares: Iterator[AnyShare] = iter(take, None)
     if not isinstance(driver, EyeDriver):
-        return driver.passes(share.index for share in shares)
+        return driver.passes(share.index for share in known(shares))
     return driver.made_in_order(partial(make_share, driver), shares)
+
+
+def known(shares: Iterator[AnyShare | None]) -> Iterator[AnyShare]:
+    """Yields shares up to the first that is not there yet."""
+    return iter(lambda: next(shares, None), None)
 
 
 def make_share(driver: EyeDriver, share: AnyShare, team: Team) -> MadeShare:

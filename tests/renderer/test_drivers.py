@@ -486,11 +486,11 @@ def test_members_make_parts_of_a_pass_with_the_bits_of_the_whole(monkeypatch):
         whole = 0.5 * bright.render_pass(2)
         assert np.array_equal(made.render_pass(2), whole)
         ranges = [PhotonShare(2, each) for each in ranges_of(range(10_000), 2)]
-        traced = tuple(one.values for one in made_shares(made, iter([*ranges, None]).__next__))
-        (maps,) = made_shares(made, iter([MapShare(2, Common(traced)), None]).__next__)
+        traced = tuple(one.values for one in made_shares(made, iter([*ranges])))
+        (maps,) = made_shares(made, iter([MapShare(2, Common(traced))]))
         parts = [Share(2, part, 2, given=Common(maps.values)) for part in range(2)]
         image = np.zeros((64 * 32, whole.shape[2]))
-        for share, part in zip(parts, made_shares(made, iter([*parts, None]).__next__), strict=True):
+        for share, part in zip(parts, made_shares(made, iter([*parts])), strict=True):
             assert part.work.rays.photon == 0
             image[part_of(made.pixels, share)] = part.values
     assert np.array_equal(image.reshape(whole.shape), whole)

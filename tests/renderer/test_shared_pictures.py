@@ -2,8 +2,10 @@
 
 import json
 import pickle
+import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from dataclasses import replace
 from functools import partial
@@ -18,7 +20,9 @@ from small_scenes import LAMP_BEHIND_A_WALL
 import renderer
 import tracecore
 from renderer import cli, drivers
-from renderer.drivers.driver import Work
+from renderer.drivers.driver import Radiance, Work
+from renderer.drivers.pass_site import PassSite
+from renderer.drivers.path import PathDriver
 from renderer.drivers.shares import MapShare, PhotonShare, Share
 from renderer.errors import FleetError, UsageError
 from renderer.film.film import Film
@@ -32,6 +36,7 @@ from renderer.run.members.fleet_driver import shared_driver
 from renderer.run.members.open_fleet import members_ahead, open_fleet
 from renderer.run.members.pass_supply import PassSupply
 from renderer.run.members.photon_member import SharedTracing
+from renderer.run.members.picture_member import MemberOrder, PictureMember
 from renderer.run.members.sent_tree import SentTree
 from renderer.run.photon_run.photon_parts import read_photon_part
 from renderer.run.photon_run.rounds import PILOT_PHOTONS
@@ -41,6 +46,9 @@ from renderer.run.render_call import opened, plan_picture
 from renderer.settings.picture import Settings
 from tracecore.layout.bvh8 import CACHE_LINE
 from tracecore.tracers.cpu import CpuTracer
+
+#: Seconds after which a test that waits for other threads has failed.
+LONG = 30.0
 
 SIZE = (48, 32)
 CHOSEN = Settings(size=SIZE, passes=5, quiet=True, seed=3)
@@ -250,6 +258,33 @@ def test_the_command_shares_a_picture_out(tmp_path: Path) -> None:
     assert sum(row["share"] for row in rows) == pytest.approx(1.0)
 
 
+def no_gpus(*_: Any) -> list[Seat]:
+    raise UsageError("there are 0 GPUs here")
+
+
+def test_a_member_answers_as_soon_as_a_pass_is_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The second pass is asked for while the first is made, and waits for the first to be answered."""
+    has_begun, is_asked, is_answered = threading.Event(), threading.Event(), threading.Event()
+
+    def trace_pass(driver: PathDriver, index: int, site: PassSite) -> Radiance:
+        has_begun.set()
+        assert (is_answered if index else is_asked).wait(LONG)
+        return traced(driver, index, site)
+
+    traced = PathDriver.trace_pass
+    monkeypatch.setattr(PathDriver, "trace_pass", trace_pass)
+    chosen = plan(driver="path", device="cpu")
+    member = PictureMember(MemberOrder(scene=chosen.scene, settings=chosen.settings), seats(1)[0])
+    with closing(member), ThreadPoolExecutor(2) as threads:
+        first = threads.submit(member.make, Share(0))
+        assert has_begun.wait(LONG)
+        second = threads.submit(member.make, Share(1))
+        is_asked.set()
+        assert first.result(LONG).made.values.any()
+        is_answered.set()
+        assert second.result(LONG).made.values.any()
+
+
 def test_members_that_begin_ahead_are_taken_over_or_end(monkeypatch: pytest.MonkeyPatch) -> None:
     begun: list[Any] = []
     closed: list[Any] = []
@@ -267,11 +302,15 @@ def test_members_that_begin_ahead_are_taken_over_or_end(monkeypatch: pytest.Monk
         with open_fleet(replace(local, threads=2)) as other:
             assert [taken, other] == begun
     with members_ahead(Settings(gpus=2)), members_ahead(Settings()):
-        assert len(begun) == 2  # GPUs are looked for when all else is known to be possible
+        assert len(begun) == 3
+    with monkeypatch.context() as none_there:
+        none_there.setattr(fleet_seats, "seats_of_gpus", no_gpus)
+        with members_ahead(Settings(gpus=2)):
+            assert len(begun) == 3  # there are none, which is told when all else is known to be possible
     with pytest.raises(UsageError, match="does nothing for the driver ao"):
         renderer.render("cornell", local, driver="ao", photons=9)
     assert closed == begun
-    assert len(begun) == 3
+    assert len(begun) == 4
 
 
 def test_a_tree_is_packed_once_for_members_that_see_its_memory(monkeypatch: pytest.MonkeyPatch) -> None:

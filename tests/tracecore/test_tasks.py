@@ -68,6 +68,34 @@ def test_no_more_are_under_way_than_there_is_room_for(pool: WorkerPool) -> None:
     assert most == 2
 
 
+def test_a_task_that_is_not_there_yet_begins_once_it_is(pool: WorkerPool) -> None:
+    """All three workers look in vain and sleep; they are woken when there are tasks, and end when there are none."""
+    looks, there, is_over = threading.Semaphore(0), 0, False
+
+    def may_begin(index: int) -> bool | None:
+        looks.release()
+        return True if index < there else False if is_over else None
+
+    made = in_order(pool, lambda index, _: index, 0, may_begin, many)
+    found: list[int] = []
+    caller = threading.Thread(target=lambda: found.extend(made), daemon=True)
+    caller.start()
+    for _ in range(3):
+        assert looks.acquire(timeout=LONG)
+    time.sleep(0.05)
+    assert not found
+    there = 5
+    pool.look_again()
+    deadline = time.monotonic() + LONG
+    while len(found) < 5 and time.monotonic() < deadline:
+        time.sleep(0.001)
+    is_over = True
+    pool.look_again()
+    caller.join(LONG)
+    assert not caller.is_alive()
+    assert found == [0, 1, 2, 3, 4]
+
+
 def test_who_has_nothing_to_lead_joins(pool: WorkerPool) -> None:
     """One task's loop ends only when all three workers run it."""
     together = threading.Barrier(3)

@@ -232,8 +232,9 @@ class Workers(Helpers, Protocol):
 class WorkerPool:
     """Runs loops on `threads` threads that share a tracer. Close it to give the ports back.
 
-    `on_ask` is called before Python answers what a thread waits for, if it is Python that answers. `seconds` is the
-    wall time of all runs so far, each from the moment when all of its loops are ready to begin.
+    `on_ask` is called before Python answers what a thread waits for, if it is Python that answers. `look_again` has a
+    thread that has nothing to do look whether the next task may begin. `seconds` is the wall time of all runs so far,
+    each from the moment when all of its loops are ready to begin.
 
     tracer: what traces the loops' rays.
     threads: how many threads; by default as many as the tracer should be fed from.
@@ -259,6 +260,7 @@ class WorkerPool:
         self._batch_rays = batch_rays
         self._log_rows = log_rows
         self.on_ask: Callable[[Worker], None] | None = None
+        self.look_again: Callable[[], None] = lambda: None
         self.workers: list[Worker] = []
         self.seconds = 0.0
         self._spare: dict[Hashable, list[Any]] = {}

@@ -162,7 +162,7 @@ class Tasks(Generic[T]):
         pool: WorkerPool,
         task: Callable[[int, Team], T],
         first: int,
-        may_begin: Callable[[int], bool],
+        may_begin: Callable[[int], bool | None],
         room: Callable[[], int],
     ) -> None:
         self.pool = pool
@@ -186,6 +186,7 @@ class Tasks(Generic[T]):
     def results(self) -> Generator[T]:
         """Yields the results in order. What is still under way when the caller leaves is given up."""
         self.pool.open()
+        self.pool.look_again = self.look_again
         try:
             with signals_held(), self._lock:  # an interrupt amid a start would lose sight of the thread
                 for worker in self.pool.workers:
@@ -202,6 +203,11 @@ class Tasks(Generic[T]):
                 yield result
         finally:
             self._stop()
+
+    def look_again(self) -> None:
+        """Has a worker that has nothing to do ask whether the next task may begin."""
+        with self._lock:
+            self._wake_free()
 
     def workers_of(self, is_urgent: bool) -> int:
         """Returns how many workers there are for a task: all where others wait for it, or else for each under way."""
@@ -315,10 +321,10 @@ class Tasks(Generic[T]):
             return False
         if self._under_way >= max(self._known_room(), 1):
             return False
-        if not self._may_begin(self._next):
+        may_begin = self._may_begin(self._next)
+        if may_begin is False:
             self._finish_at(self._next)
-            return False
-        return True
+        return bool(may_begin)
 
     def _known_room(self) -> int:
         """Returns what `_room` has said lately: asking the system for its memory takes longer than a short task."""
@@ -389,14 +395,15 @@ def in_order(
     pool: WorkerPool,
     task: Callable[[int, Team], T],
     first: int,
-    may_begin: Callable[[int], bool],
+    may_begin: Callable[[int], bool | None],
     room: Callable[[], int],
 ) -> Generator[T]:
     """Yields the results of tasks, in the order of their indices, while several of them are under way.
 
     task: called with an index and a team, in the thread of a worker.
     first: index of the first task.
-    may_begin: whether a task of an index is to be begun; after the first that is not, none is.
+    may_begin: whether a task of an index is to be begun; after the first that is not, none is. None where nobody knows
+    yet: it is asked again whenever a worker is free, and after `WorkerPool.look_again`.
     room: how many may be under way at once, as far as memory goes; one is always.
 
     The first error of a task is raised when its turn comes; results before it are not lost. A caller that leaves early

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from renderer.errors import UsageError
 from renderer.plugins import loaded_files
 from renderer.settings.picture import AUTO_DRIVER, DEFAULT_DRIVER
 from renderer.settings.setting import LOCAL
@@ -30,14 +31,17 @@ _ahead: list[HostFleet] = []
 @contextmanager
 def members_ahead(settings: Settings, work: str | None = None) -> Iterator[None]:
     """Has members on this host begin, so that they load their code while a scene is read within the block. Whoever
-    opens their fleet there takes them over; those that nobody takes end with the block.
+    opens their fleet there takes them over; those that nobody takes end with the block. Whoever opens a fleet tells of
+    GPUs that are not there, once all else is known to be possible.
 
     work: what they make, PHOTONS, or None for passes of the driver.
     """
-    if not _are_here(settings):
+    fleet = None
+    with suppress(UsageError):
+        fleet = _host_fleet(settings, work) if _are_here(settings) else None
+    if fleet is None:
         yield
         return
-    fleet = _host_fleet(settings, work)
     _ahead.append(fleet)
     try:
         yield

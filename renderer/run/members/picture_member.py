@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
 from concurrent.futures import Future
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, replace
@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from renderer.drivers import find_driver
 from renderer.drivers.driver import MadeShare, RenderSettings, Work
-from renderer.drivers.shares import AnyShare, Share, made_shares
+from renderer.drivers.eye import EyeDriver
+from renderer.drivers.shares import AnyShare, Share, known, made_shares
 from renderer.film.film import Film
 from renderer.film.layers import LAYER_COLUMNS
 from renderer.run.members.member_figures import TracerReport
@@ -23,6 +24,7 @@ from renderer.settings.picture import UNSHARED
 from scenes.files.memory import share_memory
 from tracecore.compilation.cached import begin_to_load
 from tracecore.dispatch.tracer import TracerStatistics
+from tracecore.threads import run_in_thread
 
 if TYPE_CHECKING:
     from renderer.fleet.seats import Seat
@@ -142,7 +144,7 @@ class PictureMember:
         source = PassSource(self._context, plan, plan.driver_settings(snapshot))
         self._source = self._opened.enter_context(closing(source))
         self._is_moving = plan.settings.shutter is not None
-        self.window = 2 if self._is_moving else self._source.driver.room + 1
+        self.window = 2 if self._is_moving else max(2, self._source.driver.room)
         self._changed = threading.Condition()
         self._asked: deque[tuple[AnyShare, Answer]] = deque()
         self._is_working = False
@@ -158,8 +160,9 @@ class PictureMember:
         with self._changed:
             self._asked.extend(self._one_by_one(share, answer))
             begins, self._is_working = not self._is_working, True
+        self._look_again()
         if begins:
-            self._work()
+            run_in_thread(self._work)
         return answer.result()
 
     def close(self) -> None:
@@ -176,7 +179,7 @@ class PictureMember:
         return [(replace(share, index=index, passes=1), run) for index in indices]
 
     def _work(self) -> None:
-        """Make what is asked for until nothing is: one of those who ask does it for all."""
+        """Make what is asked for until nothing is: one thread does it for all who ask, as each waits for its share."""
         while True:
             under_way: deque[Answer] = deque()
             try:
@@ -184,6 +187,7 @@ class PictureMember:
                     result = MemberResult(made, self._source.work, self._source.traced)
                     under_way[0].set_result(result)
                     under_way.popleft()
+                    self._look_again()
             except BaseException as error:
                 for answer in under_way:
                     answer.set_exception(error)
@@ -194,15 +198,22 @@ class PictureMember:
 
     def _made(self, under_way: deque[Answer]) -> Generator[MadeShare]:
         """Yields shares in the order in which they are taken. under_way: who waits for each."""
-
-        def take() -> AnyShare | None:
-            with self._changed:
-                if not self._asked:
-                    return None
-                share, answer = self._asked.popleft()
-                under_way.append(answer)
-                return share
-
+        shares = self._shares(under_way)
         if self._is_moving:
-            return self._source.passes(share.index for share in iter(take, None) if isinstance(share, Share))
-        return made_shares(self._source.driver, take)
+            return self._source.passes(share.index for share in known(shares) if isinstance(share, Share))
+        return made_shares(self._source.driver, shares)
+
+    def _shares(self, under_way: deque[Answer]) -> Iterator[AnyShare | None]:
+        """Yields what is asked for, until nothing is; None as long as something is under way, since more may come."""
+        while self._asked or under_way:
+            share = None
+            with self._changed:
+                if self._asked:
+                    share, answer = self._asked.popleft()
+                    under_way.append(answer)
+            yield share
+
+    def _look_again(self) -> None:
+        """Has threads that have nothing to do look whether something is asked for."""
+        if isinstance(self._source.driver, EyeDriver):
+            self._source.driver.look_again()
