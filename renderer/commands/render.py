@@ -391,7 +391,9 @@ def _make_frames(arguments: argparse.Namespace, settings: Settings) -> bool:
     from renderer.run.sequence.make_sequence import make_sequence
     from renderer.run.sequence.sequence_order import check_sequence_path
     from renderer.run.timeline import FilmClock
+    from tracecore.freed_memory import keep_freed_memory
 
+    keep_freed_memory()  # frame after frame needs arrays of the same sizes
     clock = FilmClock(arguments.started)
     path = output_of(arguments, settings.driver)
     check_sequence_path(path)
