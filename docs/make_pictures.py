@@ -35,6 +35,7 @@ MATERIALS = {
     "dielectric": '{ kind = "dielectric" }',
     "dielectric-rough": '{ kind = "dielectric", roughness = 0.4 }',
     "dielectric-absorbing": '{ kind = "dielectric", absorption = [0.2, 1.4, 2.4] }',
+    "dielectric-scattering": '{ kind = "dielectric", ior = 1, scattering = [3, 5, 8] }',
     "nff": '{ kind = "nff", diffuse = [0.1, 0.2, 0.5], specular = 0.4, shine = 30 }',
 }
 
@@ -121,6 +122,36 @@ triangles = [[0, 1, 2], [0, 2, 3]]
 uvs = [[0, 1], [1, 1], [1, 0], [0, 0]]
 """
 
+#: The room full of fog, with a roof of boards, between which the sun comes.
+FOG = """
+[[light]]
+kind = "distant"
+direction = [0.5, -1, -0.15]
+irradiance = 30
+
+[materials.fog]
+kind = "dielectric"
+ior = 1
+scattering = 0.12
+mean_cosine = 0.2
+
+[materials.board]
+diffuse = 0.2
+
+[[object]]
+shape = "box"
+material = "fog"
+center = [0, 2, 1]
+size = 10
+
+[[object]]
+shape = "box"
+material = "board"
+center = [0, 3.2, 0.5]
+size = [1.7, 0.1, 7]
+at = [[-5.2, 0, 0], [-3, 0, 0], [-1, 0, 0], [1, 0, 0], [3, 0, 0]]
+"""
+
 #: Lanterns above the ground, which turn from red to blue from left to right.
 LANTERNS = "".join(
     f'[[light]]\nkind = "point"\nposition = [{x:.1f}, 0.7, {z:.1f}]\nintensity = [{red}, {0.25}, {0.5 - red}]\n'
@@ -139,6 +170,7 @@ LIGHTS = {
     "sphere": BULB,
     "picture": WINDOW,
     "many": LANTERNS,
+    "fog": FOG,
     "sky": '[environment]\nimage = "sky.npy"\n',
 }
 
@@ -182,7 +214,8 @@ def pictures(folder: Path) -> Iterator[tuple[str, str, dict[str, Any]]]:
         yield f"material-{name}", scene, {"driver": "photon", "passes": 64, "photons": 100_000}
     for name, lights in LIGHTS.items():
         scene = scene_file(folder / f"light-{name}.toml", MATERIALS["diffuse"], lights)
-        yield f"light-{name}", scene, {"driver": "path", "passes": 128, "exposure": EXPOSURES.get(name)}
+        how = {"driver": "photon", "passes": 400} if name == "fog" else {"driver": "path", "passes": 128}
+        yield f"light-{name}", scene, how | {"exposure": EXPOSURES.get(name)}
     yield "mattes", "kitchen", {"driver": "ao", "passes": 1, "size": (320, 240), "layers": ("cryptomatte",)}
 
 

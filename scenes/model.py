@@ -73,7 +73,8 @@ class Material:
     eta, k: refractive index and extinction coefficient of a metal, whose reflectance `specular` then multiplies; with a
         black eta `specular` is what it reflects at normal incidence.
     roughness: of microfacets, 0..1, the root of their width alpha.
-    absorption: of the inside of what lets light through, 1/m.
+    absorption, scattering: of the inside of what lets light through, 1/m.
+    mean_cosine: of the angles by which light is scattered there, -1..1: above 0 it goes on, below 0 it turns back.
     priority: of the inside, where solids overlap: that of the highest one counts, of equal ones the one entered last.
     emission: radiance in W/(m^2 sr), from the side that the geometric normal points to.
     backdrop: radiance that the eye sees, directly or by mirrors and glass, and that lights nothing: a painted view.
@@ -108,6 +109,8 @@ class Material:
     cutout: int = -1
     roughness: float = 0.0
     absorption: Color = (0.0, 0.0, 0.0)
+    scattering: Color = (0.0, 0.0, 0.0)
+    mean_cosine: float = 0.0
     priority: int = 0
     eta: Color = (0.0, 0.0, 0.0)
     k: Color = (0.0, 0.0, 0.0)

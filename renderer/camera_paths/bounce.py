@@ -19,7 +19,7 @@ import numpy as np
 from numba import types
 
 from renderer.camera_paths.lighting import add_shadow_rays, keep_shadow_rays, light_vertices
-from renderer.camera_paths.media import absorb_throughput
+from renderer.camera_paths.media import absorb_throughput, collide_eye_paths
 from renderer.camera_paths.met_light import add_glow, add_light_from_outside
 from renderer.camera_paths.paths import (
     DEPTH_MASK,
@@ -66,7 +66,7 @@ from renderer.film.layers import DIRECT_LIGHT, LAYER_BIAS, add_radiance
 from renderer.photons.media import go_through_borders, keep_media, look_at_borders
 from renderer.scene.materials import BsdfTable
 from renderer.scene.media import tables_of
-from renderer.scene.photon_scene import BENT, GLOWS, HAS_MEDIA, MAPPED, MIXED, SHEET
+from renderer.scene.photon_scene import BENT, GLOWS, HAS_MEDIA, IN_MEDIUM, MAPPED, MIXED, SHEET
 from renderer.shading.chunks import ALL_BITS, MISS_BIT, NO_BITS, Long, View, ray_columns
 from renderer.shading.queues import Queue, Walk, places_of, shade_queue, shade_queues, triangles_of
 from renderer.shading.scattering import (
@@ -140,6 +140,8 @@ def advance_eye_paths(job: EyeJob, batch: EyeBatch, active: int, fresh: int, sha
     """
     job, batch, shadows = borrowed(job), borrowed(batch), borrowed(shadows)
     bounce = Bounce(job, rules_of(job.task, job.lookup.irradiance.radius), batch, shadows)
+    if job.scene.photon_scene.flags & IN_MEDIUM:
+        collide_eye_paths(job, batch, active)
     if len(job.scene.lamps.outer) > 0 or largest(job.scene.background) > 0.0:
         add_light_from_outside(job, batch, active)
     border = min(active, whole(fresh))  # paths that go on are written by whole vectors: they must not reach behind it

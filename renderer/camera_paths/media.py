@@ -11,10 +11,15 @@ import numpy as np
 from numba import types
 
 from renderer.camera_paths.paths import (
+    DEPTH_MASK,
     EYE_MEDIA,
+    EYE_PIXEL,
+    EYE_STATE,
     EYE_THROUGHPUT,
     SHADOW_MEDIA,
     SHADOW_WORDS,
+    EyeBatch,
+    EyeJob,
     ShadowRays,
     add_carried,
     carried_by,
@@ -26,18 +31,29 @@ from renderer.scene.media import (
     Media,
     MediaTables,
     absorption_of,
+    counting_medium,
+    extinction_of,
     index_inside,
     share_left,
     sides_of,
     tables_of,
 )
 from renderer.scene.packed_scene import PackedScene
-from renderer.scene.photon_scene import HAS_MEDIA, INSIDE_OF_SOLIDS, MATERIAL_MASK, SHEET, STRAIGHT_THROUGH_SHEETS
+from renderer.scene.photon_scene import (
+    HAS_MEDIA,
+    INSIDE_OF_FOG,
+    INSIDE_OF_SOLIDS,
+    MATERIAL_MASK,
+    SHEET,
+    STRAIGHT_THROUGH_SHEETS,
+)
 from renderer.shading.chunks import ALL_BITS, HIT_ID, NO_BITS, RAY_DIRECTION, Long, View, ray_columns
+from renderer.shading.collisions import Flight, collide
 from renderer.simd.columns import WORD_BYTES, column, get, get3, get_word, put3, set_column, three
 from renderer.simd.loops import each, each_alone, each_ray, whole
 from renderer.simd.packing import close_gaps
 from shaders.float32 import ONE, ZERO, Doubles
+from shaders.random import HALF_BITS, LOW, STREAM_MEDIUM, philox
 from shaders.surface import blend, share_through, triangle_clearance, winding_normal
 from shaders.vector import Vec3, add, along, dot, in_double, largest, multiply, subtract
 from tracecore.compilation.borrowing import borrowed
@@ -59,6 +75,36 @@ class ShadowsInside(NamedTuple):
     tables: MediaTables
 
 
+class EyeFlight(NamedTuple):
+    """Says which rays of a batch of eye paths may collide. paths: address of their rows. key, sequence: of Philox."""
+
+    flight: Flight
+    paths: int
+    key: tuple[np.uint64, np.uint64]
+    sequence: np.uint64
+
+
+@unit(types.none, need=INSIDE_OF_FOG)
+def collide_eye_paths(job: EyeJob, batch: EyeBatch, count: int) -> None:
+    """Have the first `count` rays of a batch collide with particles of the media that they are in."""
+    job, batch = borrowed(job), borrowed(batch)
+    step, paths, seed = WORD_BYTES * batch.rays.shape[1], address(batch.paths), np.uint64(job.task.seed)
+    media, carried = paths + EYE_MEDIA * step, paths + EYE_THROUGHPUT * step
+    flight = Flight(address(batch.hits), media, carried, step, count, tables_of(job.scene.photon_scene.media))
+    sequence = np.uint64(job.task.sequence) & LOW
+    each_ray(collide_eye_path, whole(count), EyeFlight(flight, paths, (seed & LOW, seed >> HALF_BITS), sequence))
+
+
+@inlined
+def collide_eye_path(i: int, data: EyeFlight) -> None:
+    """Have a ray collide, or not. Its numbers are those of its pixel and depth."""
+    step = data.flight.step
+    pixel, state = get_word(data.paths + EYE_PIXEL * step, i), get_word(data.paths + EYE_STATE * step, i)
+    counter = (np.uint64(pixel), np.uint64(state & DEPTH_MASK), data.sequence, np.uint64(STREAM_MEDIUM))
+    bits = philox(counter, data.key)
+    collide(i, (np.uint32(bits[0]), np.uint32(bits[1])), data.flight)
+
+
 @unit(types.none, need=INSIDE_OF_SOLIDS)
 def absorb_throughput(
     wanted: tuple[np.uint32, np.uint32], view: View, counts: tuple[int, int], tables: MediaTables
@@ -72,7 +118,7 @@ def absorb_throughput(
 def absorb_from_path(i: int, data: Inside) -> None:
     """Write the share of light from a vertex that reaches the eye."""
     chunk, tables = data
-    share = share_left(chunk.media[i], chunk.distance[i], tables)
+    share = share_left(absorption_of(chunk.media[i], tables), chunk.distance[i])
     set_column(chunk.throughput, i, multiply(column(chunk.throughput, i), share))
 
 
@@ -115,7 +161,8 @@ def absorb_shadow_ray(i: int, data: ShadowsInside) -> None:
     is_free = get_word(data.answers + HIT_ID * data.answers_step, i) == np.uint32(MISS)
     t = get(data.answers, i)
     distance = math.sqrt(dot(direction, direction)) * (ONE if is_free else t)
-    share = share_left(get_word(data.stacks, i), distance, data.tables)
+    medium = counting_medium(get_word(data.stacks, i), data.tables)
+    share = share_left(extinction_of(medium, data.tables), distance)
     put3(data.radiance, data.step, i, multiply(get3(data.radiance, data.step, i), share))
 
 

@@ -9,8 +9,9 @@ from numba import types
 from renderer.camera_paths.paths import AFTER_DIFFUSE, EYE_MEDIA, MOST_DEPTH, EyeChunk, bounces_of
 from renderer.camera_paths.task import ASKING, CAUSTICS, FOLLOW, GATHER, INDIRECT, NOTHING, PARTLY, EyeTask
 from renderer.scene.packed_scene import PackedScene
-from renderer.scene.photon_scene import BENT, MAPPED, TEXTURED
+from renderer.scene.photon_scene import BENT, IN_MEDIUM, MAPPED, TEXTURED
 from renderer.shading.chunks import Long, View, ray_columns
+from renderer.shading.collisions import face_particle
 from renderer.shading.queues import Queue
 from renderer.shading.scattering import AT_POINT, frame_at, in_frame, parameters_at
 from renderer.shading.surfaces import (
@@ -120,6 +121,8 @@ def look_at_surfaces(scene: PackedScene, queue: Queue, view: View, hits: int) ->
     if flags & BENT:
         bent = list_indices(address(chunk.kind), (BENT, BENT), hits, address(chunk.bent))
         each(bend_normal, whole(bent), view)
+    if flags & IN_MEDIUM:
+        each(face_particle, whole(hits), chunk)
     gather_numbers(scene.bsdfs, queue, chunk, hits)
     if flags & TEXTURED and queue.quads > 0:
         textured = list_textured((TEXTURED | MAPPED, TEXTURED), chunk, hits)

@@ -6,7 +6,7 @@ import numpy as np
 from numba import types
 
 from renderer.photons.batch import PATH_DEPTH, PATH_FLUX, PATH_MEDIA, Chunk, PhotonBatch, PhotonTask
-from renderer.scene.photon_scene import BY_EMIT, EMITTER, PLAIN, PhotonScene
+from renderer.scene.photon_scene import BY_EMIT, EMITTER, IN_MEDIUM, PLAIN, PhotonScene
 from renderer.scene.projection import (
     AIM,
     AIMED,
@@ -109,8 +109,10 @@ class PhotonLaunch(NamedTuple):
 
 @inlined
 def is_all_alike(scene: PhotonScene) -> bool:
-    """Returns whether there is but one light, a point or an area, and so one flux of all fresh photons."""
-    return len(scene.emitters) == 1 and len(scene.others) == 0 and not is_projected(scene.projection)
+    """Returns whether there is but one light, a point or an area, and so one flux of all fresh photons, which no
+    collision weighs."""
+    is_plain = len(scene.others) == 0 and not is_projected(scene.projection)
+    return len(scene.emitters) == 1 and is_plain and not scene.flags & IN_MEDIUM
 
 
 @inlined

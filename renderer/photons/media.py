@@ -1,23 +1,79 @@
 """Loops over hits that know which media paths are in (`renderer.scene.media`), of photons and of eye paths alike."""
 
+from typing import NamedTuple
+
 import numpy as np
 from numba import types
 
-from renderer.photons.batch import PATH_MEDIA, Chunk
-from renderer.scene.media import NOTHING, MediaTables, index_inside, share_left, sides_of
-from renderer.scene.photon_scene import INSIDE_OF_SOLIDS, MATERIAL_MASK
+from renderer.photons.batch import (
+    PATH_DEPTH,
+    PATH_FLUX,
+    PATH_MEDIA,
+    PATH_PHOTON,
+    Chunk,
+    PhotonBatch,
+    PhotonTask,
+)
+from renderer.scene.media import (
+    NOTHING,
+    Media,
+    MediaTables,
+    absorption_of,
+    index_inside,
+    share_left,
+    sides_of,
+    tables_of,
+)
+from renderer.scene.photon_scene import INSIDE_OF_FOG, INSIDE_OF_SOLIDS, MATERIAL_MASK
 from renderer.shading.chunks import View
-from renderer.simd.columns import column, column_words, get, get_int, get_word, put, set_column
-from renderer.simd.loops import each, whole
+from renderer.shading.collisions import Flight, collide
+from renderer.simd.columns import WORD_BYTES, column, column_words, get, get_int, get_word, put, set_column
+from renderer.simd.loops import each, each_ray, whole
 from renderer.simd.packing import pack_columns
 from shaders.float32 import ZERO, Int
+from shaders.random import STREAM_MEDIUM, Bits4, hash4, hash_key
 from shaders.vector import Vec3, dot, multiply
+from tracecore.compilation.borrowing import borrowed
 from tracecore.compilation.cached import inlined
 from tracecore.compilation.units import unit
 from tracecore.compilation.vector import address
 
 #: A chunk, and the tables of media.
 Inside = tuple[Chunk, MediaTables]
+
+
+class PhotonFlight(NamedTuple):
+    """Says which rays of a batch of photons may collide. paths: address of their rows. key: of their numbers.
+
+    fresh: from which ray on they are of photons on their first one, of which `photon` is the first.
+    """
+
+    flight: Flight
+    paths: int
+    key: Bits4
+    fresh: np.int32
+    photon: np.uint32
+
+
+@unit(types.none, need=INSIDE_OF_FOG)
+def collide_photons(media: Media, task: PhotonTask, batch: PhotonBatch, count: int) -> None:
+    """Have the first `count` rays of a batch collide with particles of the media that they are in."""
+    step, paths = WORD_BYTES * batch.rays.shape[1], address(batch.paths)
+    carried = paths + PATH_FLUX * step
+    flight = Flight(address(batch.hits), paths + PATH_MEDIA * step, carried, step, count, tables_of(borrowed(media)))
+    key, fresh = hash_key(task.seed, task.sequence, STREAM_MEDIUM), batch.fresh
+    data = PhotonFlight(flight, paths, key, np.int32(fresh[0]), np.uint32(fresh[1] - fresh[0]))
+    each_ray(collide_photon, whole(count), data)
+
+
+@inlined
+def collide_photon(i: int, data: PhotonFlight) -> None:
+    """Have a ray collide, or not. Its numbers are those of its photon and depth."""
+    step, is_fresh = data.flight.step, Int(i) >= data.fresh
+    photon, depth = get_word(data.paths + PATH_PHOTON * step, i), get_word(data.paths + PATH_DEPTH * step, i)
+    photon = np.uint32(data.photon + np.uint32(i)) if is_fresh else photon
+    bits = hash4(data.key, photon, np.uint32(0) if is_fresh else depth)
+    collide(i, (bits[0], bits[1]), data.flight)
 
 
 @inlined
@@ -41,7 +97,8 @@ def absorb_from_photon(i: int, data: Inside) -> None:
     chunk, tables = data
     flux = column(chunk.flux, i)
     set_column(chunk.unabsorbed, i, flux)
-    set_column(chunk.flux, i, multiply(flux, share_left(chunk.media[i], chunk.distance[i], tables)))
+    left = share_left(absorption_of(chunk.media[i], tables), chunk.distance[i])
+    set_column(chunk.flux, i, multiply(flux, left))
 
 
 @unit(types.none, need=INSIDE_OF_SOLIDS)

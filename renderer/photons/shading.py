@@ -18,7 +18,7 @@ from numba import types
 
 from renderer.photons.batch import MOST_BOUNCES, PATH_FLUX, PATH_MEDIA, PATH_WORDS, Chunk, PhotonBatch, PhotonTask
 from renderer.photons.emission import is_all_alike, launch, only_light
-from renderer.photons.media import absorb_flux, go_through_borders, keep_media, look_at_borders
+from renderer.photons.media import absorb_flux, collide_photons, go_through_borders, keep_media, look_at_borders
 from renderer.photons.scattering import FATE_BITS, FATE_MASK, FATES, NO_FATE, ONE_STORED, Landing, PhotonLimits
 from renderer.photons.store import (
     BLOCK_STEP,
@@ -36,8 +36,9 @@ from renderer.photons.store import (
 )
 from renderer.scene.media import tables_of
 from renderer.scene.packed_scene import PackedScene
-from renderer.scene.photon_scene import BENT, HAS_MEDIA, MAPPED, MIXED, TEXTURED
+from renderer.scene.photon_scene import BENT, HAS_MEDIA, IN_MEDIUM, MAPPED, MIXED, TEXTURED
 from renderer.shading.chunks import HIT_ID, RECORD_BYTES, TEXTURE_BYTES, View, ray_columns
+from renderer.shading.collisions import face_particle
 from renderer.shading.queues import Queue, Walk, count_hits, places_of, shade_queues, triangles_of
 from renderer.shading.scattering import PHOTON_AT_POINT, PHOTONS
 from renderer.shading.surfaces import (
@@ -151,6 +152,8 @@ def shade_rays(
         task.only_caustics,
         task.is_corrected,
     )
+    if scene.photon_scene.flags & IN_MEDIUM:
+        collide_photons(scene.photon_scene.media, task, batch, active)
     places = places_of(batch, batch.scratch.spare, batch.scratch.chunk)
     count_up(output, PHOTONS_ESCAPED, active - count_hits(triangles_of(places), active))
     is_alike = is_all_alike(scene.photon_scene)
@@ -241,6 +244,8 @@ def look_at_surfaces(scene: PackedScene, queue: Queue, limits: PhotonLimits, vie
     each_listed(draw_texel, whole(textured), chunk)
     ask_for_rows(view.texels, WORD_BYTES, address(chunk.texel), textured)
     each_alone(bend_normal, bent, view)
+    if flags & IN_MEDIUM:
+        each(face_particle, whole(hits), chunk)
     gather_numbers(scene.bsdfs, queue, chunk, hits)
     each_alone(paint, textured, view)
     if flags & MAPPED:

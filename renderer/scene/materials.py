@@ -16,6 +16,7 @@ import numpy.typing as npt
 from renderer.scene.photon_scene import (
     BENT,
     GLOWS,
+    IN_MEDIUM,
     MAPPED,
     MATERIAL_MASK,
     MIXED,
@@ -30,6 +31,7 @@ from renderer.scene.photon_scene import (
 from renderer.simd.bsdf_kinds import ADDRESSES, number_of
 from scenes.model import Material, Texture
 from shaders.bsdfs.bsdf import BENT_NORMALS, MOST_NUMBERS, Bsdf, Use, sizes_of
+from shaders.bsdfs.phase import BSDF as PHASE
 from shaders.custom import shader_address
 from shaders.errors import ShaderError
 from shaders.float32 import Int
@@ -297,6 +299,13 @@ def dressed(material: Material, textures: Sequence[Texture]) -> Dressed:
     return replace(as_it_is, bsdf=bsdf, parameters=parameters, is_textured=is_textured, through=through)
 
 
+def phase_of(fog: Any) -> Dressed:
+    """Returns what stands for points in a medium that scatters. fog: what it has of a material."""
+    parameters = PHASE.pack(fog)
+    own = Material()
+    return Dressed(material=own, bsdf=PHASE, parameters=parameters, is_textured=False, is_mip=False, through=BLACK)
+
+
 def is_known_to_columns(texture: Texture) -> bool:
     """Returns whether loops over columns know how a texture is looked at, its colours are decoded bytes, and its sides
     fit where they read them."""
@@ -307,6 +316,7 @@ def flags_of(one: Dressed) -> np.uint32:
     """Returns all bits of a triangle record where they apply, of which BENT where maps bend normals."""
     flags = np.uint32(0)
     flags |= MIXED if one.bsdf.has_rest else np.uint32(0)
+    flags |= IN_MEDIUM if one.bsdf is PHASE else np.uint32(0)
     flags |= MAPPED if one.is_mapped else np.uint32(0)
     flags |= TEXTURED if one.is_textured and one.stores else np.uint32(0)
     flags |= BENT if max(one.material.normal_map, one.material.bump_map) >= 0 else np.uint32(0)

@@ -8,14 +8,14 @@ priority is not there.
 """
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from renderer.errors import UsageError
 from renderer.simd.columns import get, get3
-from scenes.model import Camera, Snapshot
+from scenes.model import Camera, Material, Snapshot
 from shaders.compilation import compiled as inlined
 from shaders.elementary import exp2
 from shaders.float32 import Int
@@ -34,12 +34,14 @@ Bools = npt.NDArray[np.bool_]
 MEDIUM_BITS, MEDIUM_MASK, STACK_MEDIA, EMPTY_STACK = np.uint32(8), np.uint32(0xFF), 4, np.uint32(0)
 
 #: Rows of the table of media, of so many columns, one for each byte.
-MEDIUM_ABSORPTION, MEDIUM_IOR, MEDIUM_PRIORITY, MEDIUM_ROWS, MEDIA = 0, 3, 4, 5, 256
+MEDIUM_ABSORPTION, MEDIUM_IOR, MEDIUM_PRIORITY, MEDIUM_EXTINCTION, MEDIUM_ROWS, MEDIA = 0, 3, 4, 5, 8, 256
 ROW_BYTES = 4 * MEDIA
 
 #: Empty space is none of the media, and has the lowest priority.
 NOTHING = Int(0)
-EMPTY = (0.0, 0.0, 0.0, 1.0, 0.0)
+EMPTY = (0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0)
+#: What no triangle record stands for.
+CLEAR = Int(-1)
 
 #: Absorption is kept in halvings, of which a factor of e has so many.
 HALVINGS = np.log2(np.e)
@@ -51,28 +53,57 @@ AXES = np.array([np.cross(_Y, _Z), _Y, _Z])
 
 
 class Media(NamedTuple):
-    """Holds the media of a scene. Where nothing absorbs or has a priority there are none, and no path asks.
+    """Holds the media of a scene. Where nothing absorbs, scatters or has a priority there are none, and no path asks.
 
-    table: (MEDIUM_ROWS, MEDIA) float32: absorption by channel, in halvings per world unit, refractive index, priority.
+    table: (MEDIUM_ROWS, MEDIA) float32: by channel, in halvings per world unit, what paths lose by absorption, which is
+        0 where collisions decide (`renderer.shading.collisions`); refractive index; priority; what shadow rays lose.
+    fogs: (MEDIA,) int32, the triangle record that stands for points in a medium which scatters, CLEAR of all others.
     of_materials: (m,) int32, the medium inside of solids of each material, NOTHING where there is none.
     lamps: (emitters,) uint32, the stacks in which photons leave the emitters of `PhotonScene`.
     eye: the stack of the camera.
     """
 
     table: npt.NDArray[np.float32]
+    fogs: npt.NDArray[np.int32]
     of_materials: npt.NDArray[np.int32]
     lamps: npt.NDArray[np.uint32]
     eye: np.uint32
 
 
 class MediaTables(NamedTuple):
-    """Has the addresses of the table of media and of the media of materials."""
+    """Has the addresses of what `Media` has by these names."""
 
     table: int
+    fogs: int
     of_materials: int
 
 
-NO_MEDIA = Media(np.zeros((MEDIUM_ROWS, MEDIA), np.float32), np.zeros(0, np.int32), np.zeros(0, np.uint32), EMPTY_STACK)
+NO_MEDIA = Media(
+    table=np.zeros((MEDIUM_ROWS, MEDIA), np.float32),
+    fogs=np.full(MEDIA, CLEAR, np.int32),
+    of_materials=np.zeros(0, np.int32),
+    lamps=np.zeros(0, np.uint32),
+    eye=EMPTY_STACK,
+)
+
+
+class Fog(NamedTuple):
+    """Says how a medium scatters: absorption and scattering, 1/m, and the mean cosine."""
+
+    absorption: Color
+    scattering: Color
+    mean_cosine: float
+
+    @classmethod
+    def of(cls, material: Material) -> Self:
+        """Returns that of the inside of a material."""
+        return cls(material.absorption, material.scattering, material.mean_cosine)
+
+
+def fogs_of(snapshot: Snapshot, insides: Sequence[float | None]) -> list[Fog]:
+    """Returns how the media of a scene scatter, but for those that do not. insides: as of `pack_media`."""
+    used = [k for k in np.unique(snapshot.material_ids).tolist() if insides[k] is not None]
+    return list(dict.fromkeys(Fog.of(snapshot.materials[k]) for k in used if any(snapshot.materials[k].scattering)))
 
 
 def pack_media(snapshot: Snapshot, surfaces: SurfaceArrays, insides: Sequence[float | None], lights: Doubles) -> Media:
@@ -86,27 +117,34 @@ def pack_media(snapshot: Snapshot, surfaces: SurfaceArrays, insides: Sequence[fl
 
     Raises `UsageError` where there are more media than a byte can tell apart.
     """
-    solids = np.full((len(insides), MEDIUM_ROWS), EMPTY)
+    fogs = fogs_of(snapshot, insides)
+    solids, records = np.full((len(insides), MEDIUM_ROWS), EMPTY), np.full(len(insides), CLEAR)
     for k in np.unique(snapshot.material_ids).tolist():
         material, ior = snapshot.materials[k], insides[k]
         if ior is not None:
-            solids[k] = (*material.absorption, ior, material.priority)
-    if not solids[:, [0, 1, 2, MEDIUM_PRIORITY]].any():
+            is_fog = any(material.scattering)
+            extinction = np.add(material.absorption, material.scattering)
+            solids[k] = (*((0.0, 0.0, 0.0) if is_fog else extinction), ior, material.priority, *extinction)
+            records[k] = len(surfaces.positions) + fogs.index(Fog.of(material)) if is_fog else CLEAR
+    if not solids[:, [MEDIUM_PRIORITY, *range(MEDIUM_EXTINCTION, MEDIUM_ROWS)]].any():
         return NO_MEDIA
-    distinct, rows = np.unique(solids, axis=0, return_inverse=True)
+    distinct, firsts, rows = np.unique(
+        np.column_stack([solids, records]), axis=0, return_index=True, return_inverse=True
+    )
     if len(distinct) >= MEDIA:
         raise UsageError(
-            f"{len(distinct)} materials that let light through differ in absorption, ior or priority; expected at most "
-            f"{MEDIA - 1} where some absorb or have a priority: give some of them the same numbers"
+            f"{len(distinct)} materials that let light through differ in absorption, scattering, ior or priority; "
+            f"expected at most {MEDIA - 1} where some absorb or have a priority: give some of them the same numbers"
         )
-    table = np.zeros((MEDIUM_ROWS, MEDIA), np.float32)
-    table[:, 1 : 1 + len(distinct)] = distinct.T
-    table[MEDIUM_ABSORPTION:MEDIUM_IOR] *= HALVINGS
+    table, fog_records = NO_MEDIA.table.copy(), NO_MEDIA.fogs.copy()
+    table[:, 1 : 1 + len(distinct)], fog_records[1 : 1 + len(distinct)] = solids[firsts].T, records[firsts]
+    for first in (MEDIUM_ABSORPTION, MEDIUM_EXTINCTION):
+        table[first : first + 3] *= HALVINGS
     table[MEDIUM_IOR, NOTHING], table[MEDIUM_PRIORITY, NOTHING] = 1.0, -np.inf
     of_materials = np.where((solids == EMPTY).all(axis=1), NOTHING, 1 + rows.ravel()).astype(np.int32)
     *lamps, eye = stacks_at(np.vstack([starts_of(lights), start_of(snapshot.camera)]), surfaces, of_materials)
     is_outside = np.isin(lights[:, LIGHT_KIND], numbers_of(Extent.OUTSIDE))
-    return Media(table, of_materials, np.where(is_outside, EMPTY_STACK, np.array(lamps, np.uint32)), eye)
+    return Media(table, fog_records, of_materials, np.where(is_outside, EMPTY_STACK, np.array(lamps, np.uint32)), eye)
 
 
 def start_of(camera: Camera) -> Doubles:
@@ -180,7 +218,7 @@ def across(a: Doubles, b: Doubles) -> Doubles:
 @inlined
 def tables_of(media: Media) -> MediaTables:
     """Returns where the tables are."""
-    return MediaTables(address(media.table), address(media.of_materials))
+    return MediaTables(address(media.table), address(media.fogs), address(media.of_materials))
 
 
 @inlined
@@ -199,16 +237,21 @@ def counting_medium(stack: np.uint32, tables: MediaTables) -> int:
 
 
 @inlined
-def share_left(stack: np.uint32, distance: float, tables: MediaTables) -> Color:
-    """Returns the share of light that is left after a distance, by Beer's law."""
-    absorption = absorption_of(stack, tables)
-    return (exp2(-absorption[0] * distance), exp2(-absorption[1] * distance), exp2(-absorption[2] * distance))
+def share_left(loss: Vec3, distance: float) -> Color:
+    """Returns the share of light that is left after a distance, by Beer's law. loss: in halvings per world unit."""
+    return (exp2(-loss[0] * distance), exp2(-loss[1] * distance), exp2(-loss[2] * distance))
 
 
 @inlined
 def absorption_of(stack: np.uint32, tables: MediaTables) -> Vec3:
-    """Returns the absorption of the medium that counts, in halvings per world unit."""
+    """Returns what paths lose by absorption in the medium that counts, in halvings per world unit."""
     return get3(tables.table, ROW_BYTES, counting_medium(stack, tables))
+
+
+@inlined
+def extinction_of(medium: int, tables: MediaTables) -> Vec3:
+    """Returns what shadow rays lose in a medium, in halvings per world unit."""
+    return get3(tables.table + MEDIUM_EXTINCTION * ROW_BYTES, ROW_BYTES, medium)
 
 
 @inlined

@@ -17,9 +17,10 @@ from renderer.scene.materials import (
     pack_all_maps,
     pack_bsdfs,
     pack_surface_materials,
+    phase_of,
     with_bent,
 )
-from renderer.scene.media import pack_media
+from renderer.scene.media import Media, fogs_of, pack_media
 from renderer.scene.photon_scene import HAS_MEDIA, PhotonScene, pack_photon_scene
 from renderer.scene.pixel_filters import FILTERS, PixelFilter
 from scenes.colors.srgb import decoded
@@ -137,6 +138,9 @@ def pack_after(snapshot: Snapshot, before: PackedScene | None) -> PackedScene:
     before: of the same scene at another time, of which parts that are the same are taken over; None for none.
     """
     materials = [dressed(material, snapshot.textures) for material in snapshot.materials]
+    fogs = fogs_of(snapshot, [one.ior_inside for one in materials])
+    phases = range(len(materials), len(materials) + len(fogs))
+    materials += [phase_of(fog) for fog in fogs]
     glowing = np.array([max(m.emission) > 0.0 for m in snapshot.materials], bool)
     emitters = np.flatnonzero(glowing[snapshot.material_ids])
     textures = NO_TEXTURES if before is None else before.surfaces.textures
@@ -161,13 +165,17 @@ def pack_after(snapshot: Snapshot, before: PackedScene | None) -> PackedScene:
     background = (float(snapshot.background[0]), float(snapshot.background[1]), float(snapshot.background[2]))
     insides = [one.ior_inside for one in materials]
     last = None if before is None else (before.surfaces, before.photon_scene)
-    photon_scene = pack_photon_scene(surfaces, lights, lambda rows: pack_media(snapshot, surfaces, insides, rows), last)
+
+    def media_of(rows: Doubles) -> Media:
+        return pack_media(snapshot, surfaces, insides, rows)
+
+    photon_scene = pack_photon_scene(surfaces, lights, media_of, phases, last)
     flags = with_bent(surfaces.flags, photon_scene.records["kind"]) | photon_scene.flags & HAS_MEDIA
     return PackedScene(
         surfaces=surfaces,
         area=surface_area(snapshot.positions),
         lights=lights,
-        bsdfs=pack_bsdfs(materials, flags, surfaces.material_ids),
+        bsdfs=pack_bsdfs(materials, flags, np.append(surfaces.material_ids, np.array(phases, np.int32))),
         maps=pack_all_maps(materials, textures),
         are_sharp=np.array([one.is_sharp for one in materials], np.bool_),
         background=background,

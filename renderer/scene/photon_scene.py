@@ -41,7 +41,8 @@ from tracecore.compilation.unit_calls import need
 #: normals that differ from the flat one, or maps bend them. TEXTURED: an image multiplies the first colour of its BSDF,
 #: and photons look at one texel. MAPPED: maps, or a function of the user's own, look at each hit; with TEXTURED they do
 #: so for eye paths alone. MIXED: its BSDF has more than a base. SHEET: it lets light through and bends none of it.
-#: GLOWS: the eye sees light that it sends out.
+#: GLOWS: the eye sees light that it sends out. IN_MEDIUM: it is none, but stands for points in a medium that scatters.
+IN_MEDIUM = np.uint32(1 << 24)
 SHEET, GLOWS, MAPPED, STORES, BENT, TEXTURED, MIXED = (np.uint32(1 << bit) for bit in range(25, 32))
 MATERIAL_MASK = np.uint32((1 << 24) - 1)
 
@@ -51,6 +52,7 @@ HAS_MEDIA = np.uint32(1)
 #: What units of compiled code are for that only scenes with HAS_MEDIA call, and those with SHEET.
 INSIDE_OF_SOLIDS = "the inside of solids"
 STRAIGHT_THROUGH_SHEETS = "light that goes straight through sheets"
+INSIDE_OF_FOG = "media that scatter"
 
 #: A triangle. Its plane is normal . x = plane; normal: unit, by the winding. clearance: how far off rays must start.
 #: kind: index of the material, and bits. packed_front, packed_back: the normal and its opposite as photons keep them.
@@ -106,7 +108,7 @@ DECODED = decoded(np.arange(256, dtype=np.uint8), np.float32)
 class PhotonScene(NamedTuple):
     """Holds what loops over photons read of a scene.
 
-    records: (n,) TRIANGLE_RECORD.
+    records: (n + fogs,) TRIANGLE_RECORD, of triangles and, behind them, one with IN_MEDIUM of each way to scatter.
     textures: (n,) TRIANGLE_TEXTURE; no rows where no triangle is textured.
     emitters: (lights,) EMITTER.
     aliases: (lights,) ALIAS, the table that photons choose a light by.
@@ -141,11 +143,13 @@ def pack_photon_scene(
     surfaces: SurfaceArrays,
     lights: LightArrays,
     media_of: Callable[[Doubles], Media],
+    phases: range,
     before: tuple[SurfaceArrays, PhotonScene] | None = None,
 ) -> PhotonScene:
     """Returns the records of surfaces and lights.
 
     media_of: from rows of joined lights to the media of the scene.
+    phases: the materials that stand for media which scatter.
     before: surfaces and records of the same scene at another time, or None.
     """
     if before is None:
@@ -153,6 +157,10 @@ def pack_photon_scene(
     else:
         last, last_scene = before
         records, texels = records_after(surfaces, last, last_scene.records), last_scene.texels
+    textures = pack_triangle_textures(surfaces, records["kind"])
+    if phases:
+        need(INSIDE_OF_FOG)
+        records = with_phases(records, surfaces.flags, phases)
     rows, probability, is_square = join_triangles(lights)
     media = media_of(rows)
     flags = np.uint32(np.bitwise_or.reduce(records["kind"] & ~MATERIAL_MASK, initial=0))
@@ -163,7 +171,7 @@ def pack_photon_scene(
         need(STRAIGHT_THROUGH_SHEETS)
     return PhotonScene(
         records=records,
-        textures=pack_triangle_textures(surfaces, records["kind"]),
+        textures=textures,
         emitters=pack_emitters(rows, probability, is_square),
         aliases=pack_aliases(probability),
         texels=texels,
@@ -176,6 +184,18 @@ def pack_photon_scene(
         projection=NO_PROJECTION,
         media=media,
     )
+
+
+def with_phases(records: Records, flags: npt.NDArray[np.uint32], phases: range) -> Records:
+    """Returns records of triangles, and behind them one for each medium that scatters, of which the kind alone counts.
+
+    flags: (m,) uint32, of materials.
+    phases: the materials that stand for the media.
+    """
+    all_records = in_lines(len(records) + len(phases), TRIANGLE_RECORD)
+    all_records[: len(records)] = records
+    all_records["kind"][len(records) :] = np.array(phases, np.uint32) | flags[phases]
+    return all_records
 
 
 def pack_records(surfaces: SurfaceArrays) -> Records:

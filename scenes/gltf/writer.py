@@ -184,6 +184,8 @@ def material_losses(material: Material) -> Iterator[str]:
     """Yields a line for each thing of a material that is lost."""
     if any(material.absorption):
         yield f"material {material.name!r} no longer absorbs light inside"
+    if any(material.scattering):
+        yield f"material {material.name!r} no longer scatters light inside"
     if material.priority:
         yield f"material {material.name!r} no longer has a priority where solids overlap"
     if material.kind in ("oren_nayar", "measured"):

@@ -8,7 +8,7 @@ mirror direction, which is Phong's, is a quarter of it (Fisher, Woo: R.E versus 
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import cast
+from typing import Any, cast
 
 from scenes.model import Color, Material
 
@@ -53,7 +53,8 @@ def by_phong(material: Material) -> Material:
     """Returns the material that is most like a given one for programs that know neither microfacets nor solids that
     absorb."""
     alpha = material.roughness**2
-    plain = replace(material, roughness=0.0, absorption=BLACK, priority=0, eta=BLACK, k=BLACK, own={})
+    inside: dict[str, Any] = {"absorption": BLACK, "scattering": BLACK, "mean_cosine": 0.0, "priority": 0}
+    plain = replace(material, roughness=0.0, eta=BLACK, k=BLACK, own={}, **inside)
     if material.kind in ("metal", "anisotropic"):
         like = coated(material.name, BLACK, metal_color(material), alpha)
     elif material.kind in COATED:
@@ -78,6 +79,8 @@ def phong_losses(material: Material) -> Iterator[str]:
         yield f"material {material.name!r} is no longer rough"
     if any(material.absorption):
         yield f"material {material.name!r} no longer absorbs light inside"
+    if any(material.scattering):
+        yield f"material {material.name!r} no longer scatters light inside"
     if material.priority:
         yield f"material {material.name!r} no longer has a priority where solids overlap"
 

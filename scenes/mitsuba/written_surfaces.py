@@ -244,6 +244,8 @@ def material_losses(material: Material) -> Iterator[str]:
         yield f"{name} reflects the same share of light at all angles"
     if material.kind == "dielectric" and any(material.absorption):
         yield f"{name} no longer absorbs light inside"
+    if material.kind == "dielectric" and any(material.scattering):
+        yield f"{name} no longer scatters light inside"
     if material.priority:
         yield f"{name} no longer has a priority where solids overlap"
     if material.texture >= 0 and material.diffuse != WHITE:

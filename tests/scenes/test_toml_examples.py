@@ -240,6 +240,8 @@ CASES: dict[str, tuple[str, tuple[str | int, ...], dict[str, Example]]] = {
             "eta": Example(material("eta"), [0.2, 0.9, 1.1], METAL),
             "k": Example(material("k"), [3.9, 2.5, 2.1], METAL.replace(" }", ", eta = [1, 1, 1] }")),
             "absorption": Example(material("absorption"), [12, 2, 4]),
+            "scattering": Example(material("scattering"), [0.5] * 3),
+            "mean_cosine": Example(material("mean_cosine"), 0.8),
             "priority": Example(material("priority"), 1),
             "emission": Example(material("emission"), [30, 28, 25]),
             "backdrop": Example(material("backdrop"), [0.8] * 3),
