@@ -43,8 +43,8 @@ def scattered_once(depths, distances, cosines, g):
 @pytest.mark.parametrize("g", [0.0, 0.7, -0.4])
 @pytest.mark.parametrize(("driver", "bounces"), [("whitted", 9), ("path", 1), ("photon", 1)])
 def test_a_lamp_in_fog_is_scattered_once_as_the_closed_form_says(driver, bounces, g):
-    """The camera looks down in the fog, from 0.9 m to a black plate at 0.1; the lamp is beside its ray, at 0.5. Light of
-    one that is below a point goes on to the camera, and that of one above it turns back."""
+    """The camera looks down in the fog, from 0.9 m to a black plate at 0.1; the lamp is beside its ray, at 0.5. Where
+    it is below a point its light goes on to the camera, and where it is above it turns back."""
     lamp = PointLight(position=(0.43, 0.02, 0.5), intensity=(math.pi,) * 3)
     black = (plate(0.1, 1.0), Material(diffuse=BLACK))
     lit = scene(
