@@ -16,6 +16,7 @@ from judges import assert_same_bits
 
 from tracecore.arrays import lies_on_gpu
 from tracecore.cuda.driver import CupyDriver
+from tracecore.dispatch.launch_queue import AHEAD
 from tracecore.dispatch.tracer import Tracer
 from tracecore.errors import KernelError, RayError, WrongHitError
 from tracecore.kernels.strategies import find_strategy
@@ -166,6 +167,23 @@ def test_launches_are_used_again(cuda: FakeCuda) -> None:
             cuda.fetched(hits)
             live.append(cuda.live())
         assert live[1:] == live[:-1]
+
+
+def test_the_host_is_so_many_launches_ahead_and_no_more(cuda: FakeCuda) -> None:
+    """Or rays and hits of all that a loop asks for would be in memory at once."""
+    with open_gpu() as tracer:
+        rays, goes_on, done = OnGpu(cuda, CASE.rays[:10]), threading.Event(), []
+        cuda.stream = cuda.create_stream()
+        cuda.stream.add(waiting_for(goes_on))
+        thread = threading.Thread(target=lambda: [done.append(tracer.closest_hit(rays)) for _ in range(AHEAD + 3)])
+        thread.start()
+        thread.join(0.5)
+        assert thread.is_alive()
+        assert len(done) == AHEAD
+        goes_on.set()
+        thread.join()
+        assert len(done) == AHEAD + 3
+        assert_same_bits(cuda.fetched(done[-1]), CASE.closest[:10], CASE.rays)
 
 
 def test_many_rays_take_several_launches(cuda: FakeCuda, monkeypatch: pytest.MonkeyPatch) -> None:

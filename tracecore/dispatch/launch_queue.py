@@ -9,14 +9,17 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tracecore.arrays import Array
-from tracecore.cuda.device import DeviceMemory, LentStream, Mark, cuda_errors, keep_for_good
+from tracecore.cuda.device import DeviceMemory, LentStream, Mark, keep_for_good
 from tracecore.cuda.device_kernel import Launch
 from tracecore.dispatch.whole_arrays import LaunchContext, WorkCounters
-from tracecore.errors import KernelError, RayError, TraceError
+from tracecore.errors import KernelError, RayError
 from tracecore.kernels.launch_records import LAUNCH_COUNTERS
 from tracecore.rays import HIT, HIT_FLOATS, RAY, RAY_FLOATS, Query
 
-#: Kernels read and write so many bytes at once, and no others.
+#: Launches that are under way at most, as rays and hits of each are kept: the host waits for the first of more.
+AHEAD = 16
+
+#: Kernels read and write so many bytes at once.
 WORD_BYTES = 16
 
 
@@ -44,7 +47,7 @@ class LaunchQueue:
 
     def __init__(self, context: LaunchContext, counters: WorkCounters) -> None:
         self._context, self._counters, self._device = context, counters, context.kernel.device
-        self._lock = threading.RLock()  # the collector of garbage may end another queue amid anything
+        self._lock = threading.RLock()
         self._under_way: deque[UnderWay] = deque()
         self._idle: list[Launch] = []
         self._complaint: KernelError | None = None
@@ -70,7 +73,7 @@ class LaunchQueue:
             stream = LentStream(self._device.driver.current_stream())
             most = self._context.kernel.strategy.most_rays
             for first in range(0, len(rays), most):
-                launch = self._idle.pop() if self._idle else self._new_launch(stream)
+                launch = self._next_launch(stream)
                 launch.aim(rays.data.ptr + first * RAY.itemsize, hits.data.ptr + first * HIT.itemsize)
                 count, mark = min(len(rays) - first, most), Mark(self._device)
                 launch.start(count, query, stream)
@@ -96,9 +99,14 @@ class LaunchQueue:
             )
         return rays
 
-    def _new_launch(self, stream: LentStream) -> Launch:
-        """Returns a launch whose counters the stream sets to zero first. To wait for that could be to wait for all that
-        runs on the device."""
+    def _next_launch(self, stream: LentStream) -> Launch:
+        """Returns a launch that is not under way. The counters of a new one are set to zero by the stream: to wait for
+        that could be to wait for all that runs on the device."""
+        if len(self._under_way) >= AHEAD:
+            self._context.finish(self._under_way[0].mark)
+            self.settle()
+        if self._idle:
+            return self._idle.pop()
         counters = DeviceMemory(self._device, LAUNCH_COUNTERS.itemsize)
         self._device.driver.fill(counters.address, 0, counters.size, stream.address)
         return Launch(self._context.kernel, self._context.scene, (0, 0), counters=counters)
@@ -139,12 +147,9 @@ def _await(context: LaunchContext, under_way: deque[UnderWay]) -> None:
     """
     is_known = bool(context.failure)
     try:
-        if under_way:
-            with cuda_errors("cannot use the GPU"):
-                context.kernel.device.attach()
         for launched in under_way:
             context.finish(launched.mark)
-    except TraceError:
+    except KernelError:
         keep_for_good(*under_way)
         under_way.clear()
         if not is_known:
@@ -153,5 +158,5 @@ def _await(context: LaunchContext, under_way: deque[UnderWay]) -> None:
 
 def _end(context: LaunchContext, under_way: deque[UnderWay]) -> None:
     """Waits for the launches of a queue that nobody has any more: the device still reads and writes their memory."""
-    with suppress(TraceError):
+    with suppress(KernelError):
         _await(context, under_way)

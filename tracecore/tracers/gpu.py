@@ -365,7 +365,7 @@ class GpuTracer(OpenTracer):
         block's end, and the time in which the kernel that serves the ring had a batch at hand.
         kernel_rays_per_second: all rays by that time, few at once and many alike.
         """
-        with suppress(TraceError):  # whoever traces next is told
+        with suppress(KernelError):  # whoever traces next is told
             self._launch_queue.settle()
         with self._lock:
             done = np.sum([np.zeros(PORT_COUNTERS, np.int64), *self._port_counters], axis=0)
