@@ -1,5 +1,5 @@
-"""Takes arrays of other libraries, which share their memory by DLPack and know nothing of NumPy; and goes through large
-arrays a piece at a time.
+"""Takes arrays of other libraries, which share their memory by DLPack and know nothing of NumPy; tells which lie on a
+GPU; and goes through large arrays a piece at a time.
 """
 
 from collections.abc import Iterator
@@ -19,8 +19,31 @@ class SupportsDlpack(Protocol):
         """Returns the kind of device in whose memory it lies, and the index of that device."""
 
 
+class SupportsCuda(Protocol):
+    """Describes an array that lies on a GPU, as of CuPy, Numba, PyTorch and Warp (Numba: CUDA Array Interface, v3)."""
+
+    @property
+    def __cuda_array_interface__(self) -> dict[str, Any]:
+        """Returns the address, shape, type and strides."""
+
+
 #: What is taken for an array: what NumPy takes, and what lends its memory.
-Array = npt.ArrayLike | SupportsDlpack
+Array = npt.ArrayLike | SupportsDlpack | SupportsCuda
+
+#: Kinds of memory of DLPack that kernels read: a GPU's own, and what CUDA moves there.
+GPU_MEMORY = (2, 13)
+
+
+def lies_on_gpu(array: Array) -> bool:
+    """Returns whether an array lies in the memory of a GPU of NVIDIA's, by what it says itself."""
+    if isinstance(array, np.ndarray):
+        return False
+    if not hasattr(array, "__dlpack_device__"):
+        return hasattr(array, "__cuda_array_interface__")
+    try:
+        return cast("SupportsDlpack", array).__dlpack_device__()[0] in GPU_MEMORY
+    except BufferError:  # it lies on several devices
+        return False
 
 
 def as_numpy(array: Array) -> npt.NDArray[Any]:

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tracecore.arrays import Array, as_numpy
+from tracecore.arrays import Array, as_numpy, lies_on_gpu
 from tracecore.errors import RayError
 
 #: Rays handed over at a time.
@@ -28,30 +28,35 @@ Floats = npt.NDArray[np.float32]
 Ids = npt.NDArray[np.uint32]
 
 
-class Hits(np.ndarray[Any, np.dtype[np.float32]]):
-    """Holds hits as an array like any other, (n, 4) float32, the bytes of `HIT` records, whose columns have names. A
-    part of the rows has them too; any other part, and what is calculated, is a plain array.
+class HitColumns:
+    """Gives names to the columns of an array of hits, (n, 4) float32, the bytes of `HIT` records. A part of the rows
+    has them too; any other part is a plain array of the same library.
     """
+
+    @property
+    def plain(self) -> Any:
+        """Returns the same array without names."""
+        raise NotImplementedError
 
     @property
     def t(self) -> Floats:
         """Returns where along the rays they hit, in lengths of the direction, (n,) float32; infinite for a miss."""
-        return self.view(np.ndarray)[:, 0]
+        return self.plain[:, 0]
 
     @property
     def u(self) -> Floats:
         """Returns the share of the triangle's second corner in the point that is hit, (n,) float32."""
-        return self.view(np.ndarray)[:, 1]
+        return self.plain[:, 1]
 
     @property
     def v(self) -> Floats:
         """Returns the share of the triangle's third corner, (n,) float32."""
-        return self.view(np.ndarray)[:, 2]
+        return self.plain[:, 2]
 
     @property
     def prim_id(self) -> Ids:
         """Returns the triangles that are hit, (n,) uint32; `MISS` where there is none."""
-        return self.view(np.ndarray)[:, 3].view(np.uint32)
+        return self.plain[:, 3].view(np.uint32)
 
     @property
     def hit(self) -> npt.NDArray[np.bool_]:
@@ -60,8 +65,17 @@ class Hits(np.ndarray[Any, np.dtype[np.float32]]):
 
     def __getitem__(self, part: Any) -> Any:
         """Returns a part."""
-        found = self.view(np.ndarray)[part]
-        return found.view(Hits) if isinstance(found, np.ndarray) and found.shape[1:] == (HIT_FLOATS,) else found
+        found = self.plain[part]
+        return found.view(type=type(self)) if found.shape[1:] == (HIT_FLOATS,) else found
+
+
+class Hits(HitColumns, np.ndarray[Any, np.dtype[np.float32]]):
+    """Holds hits in the machine's memory. What is calculated of them is a plain array."""
+
+    @property
+    def plain(self) -> npt.NDArray[Any]:
+        """Returns the same array without names."""
+        return self.view(np.ndarray)
 
     def __array_wrap__(self, array: Any, context: Any = None, return_scalar: bool = False) -> Any:
         """Returns what NumPy has calculated of hits."""
@@ -101,6 +115,11 @@ def checked_rays(rays: Array) -> Floats:
     `arrays.as_numpy` does it; the result is the same memory where it already is as it should be.
     Raises RayError for any other shape or type, and for memory of a GPU; values are not looked at.
     """
+    if lies_on_gpu(rays):
+        raise RayError(
+            "rays lie in a GPU's memory, where only closest_hit and any_hit of a tracer on that GPU take them; copy "
+            "them to the machine's memory first"
+        )
     if hasattr(rays, "__dlpack__") and not isinstance(rays, np.ndarray):
         try:
             rays = as_numpy(rays)

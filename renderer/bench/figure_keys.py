@@ -288,6 +288,7 @@ LAUNCHES: Keys = CIRCUMSTANCES | {
     "launches[].rays": "rays of one launch",
     "launches[].closest": "millions of rays per second by the device's clock, launch alone",
     "launches[].copied": "the same of wall time, with rays and hits copied",
+    "launches[].in_place": "the same of wall time, of calls in a row whose rays and hits lie on the GPU",
     "queues[].dispatch": "how batches reached the kernel: streamed or resident",
     "queues[].threads": "Python threads, each with a queue",
     "queues[].depth": "batches that each has in flight",

@@ -33,7 +33,8 @@ class Command(NamedTuple):
 
 
 def python_blocks(page: Path) -> list[str]:
-    return re.findall(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
+    """What a page shows of Python, but for blocks of which a comment says that they are not run."""
+    return re.findall(r"(?<! -->\n\n)```python\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
 
 
 def commands(page: Path) -> Iterator[Command]:

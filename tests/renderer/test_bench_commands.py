@@ -337,7 +337,7 @@ def test_launches_on_a_gpu_that_is_played(measured, monkeypatch, capsys, are_rig
     monkeypatch.setattr(gpu_benchmark, "gpu_unavailable_reason", lambda: None)
     monkeypatch.setattr(gpu_benchmark, "gpu_name", lambda: "Some GPU")
     monkeypatch.setattr(gpu_benchmark, "GpuTracer", played_tracer)
-    for name in ("kernel_rate", "array_rate", "queue_rate"):
+    for name in ("kernel_rate", "array_rate", "in_place_rate", "queue_rate"):
         monkeypatch.setattr(gpu_benchmark, name, lambda *_: 100.0)
     monkeypatch.setattr(gpu_benchmark, "LAUNCH_RAYS", 2)
 

@@ -14,6 +14,7 @@ from renderer.scene.packed_scene import pack_scene
 from scenes.lights import PointLight
 from scenes.model import Material
 from shaders.bsdfs.phase import cosine_of
+from shaders.float32 import Float32
 from tracecore.tracers.gpu import GpuTracer
 
 BLACK = (0.0, 0.0, 0.0)
@@ -98,7 +99,7 @@ def test_fog_depends_on_no_thread_and_no_size_of_batch(driver):
 def test_directions_are_drawn_by_the_phase_function(g):
     """The share of cosines below some is the integral of the phase function, and their mean is g."""
     count = 200_000
-    drawn = np.array([cosine_of(np.float32(g), np.float32((k + 0.5) / count)) for k in range(count)])
+    drawn = np.array([cosine_of(Float32(g), Float32((k + 0.5) / count)) for k in range(count)])
     np.testing.assert_allclose(drawn.mean(), g, atol=2e-4)
     middles = (np.arange(2_000_000) + 0.5) / 1_000_000 - 1.0
     below = np.cumsum(2.0 * math.pi * phase(middles, g)) / 1_000_000

@@ -155,7 +155,7 @@ class FakeCuda:
     errors: what the emulator found wrong with kernels. intervals: start and end in nanoseconds that the next
     launches shall report as theirs. refused: names of calls that fail from now on. free_bytes: of each
     device. calls: how often hot calls came. copied: bytes by the direction of a copy. options: of the emulator's
-    launches, such as `is_weak`.
+    launches, such as `is_weak`. stream: CuPy's current one of all threads, by default one of each device.
     """
 
     def __init__(self, devices: int = 2) -> None:
@@ -167,6 +167,8 @@ class FakeCuda:
         self.calls: list[str] = []
         self.copied = {HOST_TO_DEVICE: 0, DEVICE_TO_HOST: 0}
         self.options: dict[str, int] = {}
+        self.stream: FakeStream | None = None
+        self._default_streams: dict[int, FakeStream] = {}
         self.memory: weakref.WeakSet[FakeMemory] = weakref.WeakSet()
         self.streams: weakref.WeakSet[FakeStream] = weakref.WeakSet()
         self.events: weakref.WeakSet[FakeEvent] = weakref.WeakSet()
@@ -296,6 +298,32 @@ class FakeCuda:
         event: FakeEvent = self._registered(FakeEvent, self._here())
         self.events.add(event)
         return event
+
+    # ------------------------------------------------------------------------------------------------ CuPy's arrays
+
+    def array_of(self, lent: Any) -> Any:
+        """A real array of CuPy's over memory of a device, of what has `__cuda_array_interface__`."""
+        if isinstance(lent, cupy_array()):
+            return lent
+        given = lent.__cuda_array_interface__
+        memory = next(one for one in set(self.memory) if one.device and one.has(given["data"][0], 0))
+        return _array(memory, given)
+
+    def empty(self, shape: tuple[int, ...]) -> Any:
+        memory = self.allocate(int(np.prod(shape)) * 4)
+        return _array(memory, {"data": (memory.ptr, False), "shape": shape, "typestr": "<f4"})
+
+    def fetched(self, lent: Any) -> Any:
+        done = threading.Event()
+        self._handles[self.current_stream()].add(done.set)
+        assert done.wait(60.0)
+        return on_host(self.array_of(lent))
+
+    def current_stream(self) -> int:
+        here = self.current_device()
+        if self.stream is None and here not in self._default_streams:
+            self._default_streams[here] = self.create_stream()
+        return (self.stream or self._default_streams[here]).ptr
 
     # -------------------------------------------------------------------------------------------------------- work
 
@@ -440,6 +468,29 @@ class FakeCuda:
         )
         with kernel.pool.borrow() as library:
             return library.emulate(request)
+
+
+def cupy_array() -> Any:
+    return pytest.importorskip("cupy", reason="CuPy is not installed; the extra `gpu` brings it").ndarray
+
+
+def _array(memory: FakeMemory, given: dict[str, Any]) -> Any:
+    """CuPy's array of memory of a device. given: as `__cuda_array_interface__` has it."""
+    make = cupy_array()
+    from cupy.cuda import MemoryPointer, UnownedMemory
+
+    assert memory.device is not None
+    owned = UnownedMemory(memory.ptr, len(memory.bytes), memory, memory.device.index)
+    where = MemoryPointer(owned, given["data"][0] - memory.ptr)
+    return make(given["shape"], np.dtype(given["typestr"]), where, given.get("strides"))
+
+
+def on_host(array: Any) -> Any:
+    """A copy of one of CuPy's arrays, which lies in memory of the host here."""
+    count = int(np.prod(array.shape))
+    assert array.flags.c_contiguous
+    content = (ctypes.c_char * max(count * array.itemsize, 1)).from_address(array.data.ptr)
+    return np.frombuffer(content, array.dtype, count).reshape(array.shape).copy()
 
 
 def installed(monkeypatch: pytest.MonkeyPatch, devices: int = 2) -> Iterator[FakeCuda]:

@@ -84,3 +84,22 @@ def test_whoever_fails_leaves() -> None:
     thread, done = begun(enter(lock.alone))
     assert done.wait(LONG)
     thread.join()
+
+
+class Launches:
+    """Are under way, and done when somebody has waited for them."""
+
+    def __init__(self) -> None:
+        self.are_done = False
+
+    def finish(self) -> None:
+        self.are_done = True
+
+
+def test_whoever_is_alone_waits_for_launches_that_nobody_waits_for() -> None:
+    lock, launches = DeviceLock(), Launches()
+    lock.add_queue(launches)
+    with lock.vacant():
+        assert not launches.are_done
+    with lock.alone():
+        assert launches.are_done

@@ -123,6 +123,27 @@ def test_arrays_that_lie_elsewhere_are_refused(failure: Exception) -> None:
         tracer.closest_hit(Lent(TOWARDS, failure))
 
 
+class OnGpu(Lent):
+    """An array that lies on a GPU, of a library that copies it when it is asked for one of NumPy's."""
+
+    def __array__(self, *_: Any, **__: Any) -> Any:
+        return self.array
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return 2, 0
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_rays_on_a_gpu_are_not_copied_unasked(device: str) -> None:
+    refused = (
+        r"rays lie in a GPU's memory, where only closest_hit and any_hit of a tracer on that GPU take them; copy them"
+    )
+    with open_on(device) as tracer, tracer.open_queue() as queue:
+        for take in (tracer.closest_hit, tracer.any_hit, queue.submit):
+            with pytest.raises(RayError, match=refused):
+                take(OnGpu(TOWARDS))
+
+
 @pytest.mark.parametrize("device", DEVICES)
 def test_hits_have_names(device: str) -> None:
     rays = np.concatenate([TOWARDS, make_rays([[9, 9, 9], [0.5, 0.25, 1]], [0, 0, -1])])  # type: ignore[arg-type]

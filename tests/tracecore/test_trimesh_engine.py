@@ -102,7 +102,7 @@ def test_places_and_distances_are_those_of_the_planes() -> None:
 def test_the_page_runs(capsys: pytest.CaptureFixture[str]) -> None:
     page = Path(tracecore.__file__).parents[1] / "docs" / "ray-casting.md"
     names: dict[str, Any] = {}
-    for block in re.findall(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL):
+    for block in re.findall(r"(?<! -->\n\n)```python\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL):
         exec(block, names)
     assert names["is_hit"].tolist() == [True, True, False]
     assert len(names["places"]) == 2

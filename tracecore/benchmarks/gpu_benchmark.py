@@ -8,7 +8,7 @@ import statistics
 import threading
 import time
 from collections.abc import Callable, Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -21,7 +21,9 @@ from tracecore.tracers.cpu import CpuTracer
 from tracecore.tracers.gpu import DISPATCHES, GpuTracer, gpu_unavailable_reason
 from tracecore.tracers.verified import found_words, wrong_hits
 
-REPEATS = 5
+#: Measurements of which a figure is the median, and calls of one where nobody waits for each.
+REPEATS, CALLS = 5, 50
+
 LAUNCH_RAYS = 1 << 21
 QUEUED_RAYS = 1 << 22
 
@@ -93,14 +95,15 @@ def median(measure: Callable[[], float]) -> float:
 
 
 def launch_rows(triangles: Floats, photons: JudgedRays) -> Iterator[Row]:
-    """Yields rates of one launch at a time, of ever more rays: by the device's clock, and with copies by wall time."""
+    """Yields rates of launches of ever more rays: one at a time by the device's clock, and by wall time with copies and
+    where rays and hits lie on the device."""
     with GpuTracer(triangles) as tracer:
-        print(f"\n{tracer.name} on 'photon', one launch at a time\n{'rays':>24} {'closest':>9} {'copied':>9}")
+        print(f"\n{tracer.name} on 'photon', launches\n{'rays':>24} {'closest':>9} {'copied':>9} {'in place':>9}")
         for exponent in range(10, 21, 2):
             part = photons.first(1 << exponent)
-            rate, copied = kernel_rate(tracer, part), array_rate(tracer, part)
-            print(f"{len(part.rays):24} {rate:9.0f} {copied:9.0f}", flush=True)
-            yield {"rays": len(part.rays), "closest": rate, "copied": copied}
+            rate, copied, in_place = kernel_rate(tracer, part), array_rate(tracer, part), in_place_rate(tracer, part)
+            print(f"{len(part.rays):24} {rate:9.0f} {copied:9.0f} {in_place:9.0f}", flush=True)
+            yield {"rays": len(part.rays), "closest": rate, "copied": copied, "in_place": in_place}
 
 
 def array_rate(tracer: GpuTracer, photons: JudgedRays) -> float:
@@ -114,6 +117,25 @@ def array_rate(tracer: GpuTracer, photons: JudgedRays) -> float:
         return taken
 
     return len(photons.rays) / median(seconds) / 1e6
+
+
+def in_place_rate(tracer: GpuTracer, photons: JudgedRays) -> float:
+    """Returns millions of rays per second of wall time that calls trace whose rays and hits lie on the device, one call
+    after the other, none waited for before the last."""
+    import cupy
+
+    rays: Any = cupy.asarray(photons.rays)
+
+    def seconds() -> float:
+        start = time.perf_counter()
+        for _ in range(CALLS):
+            hits: Any = tracer.closest_hit(rays)
+        cupy.cuda.get_current_stream().synchronize()
+        taken = time.perf_counter() - start
+        photons.check(tracer.name, hits.get())
+        return taken
+
+    return CALLS * len(photons.rays) / median(seconds) / 1e6
 
 
 def queue_rows(triangles: Floats, dispatch: str, photons: JudgedRays) -> Iterator[Row]:

@@ -9,7 +9,7 @@ import threading
 import weakref
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -380,6 +380,12 @@ class Stream:
 def keep_for_good(*used: Any) -> None:
     """Keeps what a device that did not answer may still read and write."""
     _kept_for_good.append(used)
+
+
+class LentStream(NamedTuple):
+    """Is a stream that belongs to somebody else. address: as of a `Stream`."""
+
+    address: int
 
 
 class DeviceMemory:

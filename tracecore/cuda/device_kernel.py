@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from tracecore.cuda.device import CudaDevice, DeviceMemory, Stream
+from tracecore.cuda.device import CudaDevice, DeviceMemory, LentStream, Stream
 from tracecore.errors import KernelError, RayError
 from tracecore.kernels.launch_records import LAUNCH, LAUNCH_COUNTERS, REPORT, describe_faults
 from tracecore.kernels.strategy import USUAL_STACK, KernelStrategy
@@ -153,7 +153,11 @@ class Launch:
         self._pointers = np.array([scene.record.ctypes.data, self._arguments.ctypes.data], np.uint64)
         self._pointers_address = self._pointers.ctypes.data
 
-    def start(self, count: int, query: Query, stream: Stream) -> None:
+    def aim(self, rays: int, hits: int) -> None:
+        """Has launches to come, and none is under way, trace rays at an address, whose hits go to another."""
+        self._arguments["rays"], self._arguments["hits"] = rays, hits
+
+    def start(self, count: int, query: Query, stream: Stream | LentStream) -> None:
         """Trace the first `count` rays, count > 0. Raises `RayError` where they are more than one launch can take."""
         if count > self._most_rays:
             name = self._kernel.strategy.name

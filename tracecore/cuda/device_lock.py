@@ -2,10 +2,12 @@
 
 Memory set to zero waits behind it, and so does another launch. They, and another kernel that is to stay, first ask it
 to leave; it starts again when its own ring is next rung, once they are done. Launches of several threads are there
-together. Devices do not wait for one another: each has its own `DeviceLock`.
+together; those that no thread waits for are in queues. Devices do not wait for one another: each has its own
+`DeviceLock`.
 """
 
 import threading
+import weakref
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -19,6 +21,13 @@ class PersistentKernel(Protocol):
         """Ends when what has been rung is answered, and leaves. Raises `DeviceError` where it does not end."""
 
 
+class Finishing(Protocol):
+    """Launches that are under way though no thread waits for them."""
+
+    def finish(self) -> None:
+        """Returns once they are done. Raises `KernelError` where they are not in time."""
+
+
 class DeviceLock:
     """Who may run on one device. lock: is held by whoever starts or ends a kernel that stays there."""
 
@@ -30,6 +39,7 @@ class DeviceLock:
         #: More than one only where a kernel does not end; the device may still write to its memory, so that it must be
         #: kept.
         self._persistent: list[PersistentKernel] = []
+        self._queues: weakref.WeakSet[Finishing] = weakref.WeakSet()
 
     @contextmanager
     def vacant(self) -> Iterator[None]:
@@ -48,10 +58,19 @@ class DeviceLock:
 
     @contextmanager
     def alone(self) -> Iterator[None]:
-        """Holds the lock from when no other thread is in `vacant`, so that none comes meanwhile."""
+        """Holds the lock from when no other thread is in `vacant` and what is in queues is done, so that nothing comes
+        meanwhile. Raises as `Finishing.finish`.
+        """
         with self.lock:
             self._left.wait_for(lambda: not self._visits.keys() - {threading.get_ident()})
+            for queue in tuple(self._queues):
+                queue.finish()
             yield
+
+    def add_queue(self, queue: Finishing) -> None:
+        """Enters launches for which whoever wants the device alone has to wait, as long as somebody keeps them."""
+        with self.lock:
+            self._queues.add(queue)
 
     def add_persistent(self, kernel: PersistentKernel) -> None:
         """Enters a kernel that stays, until it has ended; nothing happens where it is entered already."""

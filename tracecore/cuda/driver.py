@@ -1,7 +1,7 @@
 """CUDA, by the few calls that this package makes of it: the one seam between the GPU's host code and the driver.
 
-`CupyDriver` makes the calls through CuPy, which is imported here and nowhere else, and only when it is asked for. Any
-object with the methods of `CudaDriver` may stand in its place.
+`CupyDriver` makes the calls through CuPy, which is imported only when it is asked for. Any object with the methods of
+`CudaDriver` may stand in its place.
 """
 
 from __future__ import annotations
@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 from tracecore.errors import DeviceError
 
 if TYPE_CHECKING:
+    import numpy.typing as npt
+
     from tracecore.cuda.nvrtc import CompiledKernel
     from tracecore.kernels.program import Program
     from tracecore.kernels.strategy import KernelStrategy
@@ -118,6 +120,22 @@ class CudaDriver(Hashable, Protocol):
     def allocate_pinned(self, size: int) -> Any:
         """Returns a buffer of so many bytes in memory of the host that all devices reach at the same address."""
 
+    def array_of(self, lent: Any) -> Any:
+        """Returns CuPy's array of the memory of one that lies on a device, of any library. What CuPy's current stream
+        does from now on comes after what the library does to it, as far as it says that (DLPack). Raises `BufferError`,
+        `RuntimeError`, `TypeError` or `ValueError` where there can be none.
+        """
+
+    def empty(self, shape: tuple[int, ...]) -> Any:
+        """Returns a new array of CuPy's, float32, with anything in it."""
+
+    def fetched(self, lent: Any) -> npt.NDArray[Any]:
+        """Returns a copy, in the machine's memory, of an array that lies on a device, once CuPy's current stream is
+        done."""
+
+    def current_stream(self) -> int:
+        """Returns CuPy's current stream of the calling thread, which whoever calls this package has chosen."""
+
     def create_stream(self) -> Handle:
         """Returns a stream that waits for no other."""
 
@@ -194,6 +212,7 @@ class CupyDriver:
         import cupy
         from cupy_backends.cuda.api import driver
 
+        self._cupy = cupy
         self._cuda = cupy.cuda
         self._runtime = cupy.cuda.runtime
         self._pool = cupy.get_default_memory_pool()
@@ -304,6 +323,24 @@ class CupyDriver:
     def allocate_pinned(self, size: int) -> Any:
         """As `CudaDriver` says. CuPy asks for memory that all devices reach."""
         return self._cuda.alloc_pinned_memory(size)
+
+    def array_of(self, lent: Any) -> Any:
+        """As `CudaDriver` says."""
+        if isinstance(lent, self._cupy.ndarray):
+            return lent
+        return self._cupy.from_dlpack(lent) if hasattr(lent, "__dlpack__") else self._cupy.asarray(lent)
+
+    def empty(self, shape: tuple[int, ...]) -> Any:
+        """As `CudaDriver` says."""
+        return self._cupy.empty(shape, self._cupy.float32)
+
+    def fetched(self, lent: Any) -> npt.NDArray[Any]:
+        """As `CudaDriver` says."""
+        return self._cupy.asnumpy(self.array_of(lent))
+
+    def current_stream(self) -> int:
+        """As `CudaDriver` says."""
+        return int(self._cuda.get_current_stream().ptr)
 
     @functools.cached_property
     def launch_kernel(self) -> Any:

@@ -104,9 +104,10 @@ class Tracer(Protocol):
     def closest_hit(self, rays: Array) -> Hits:
         """(n, 8) float32 rays -> (n, 4) float32 hits, any n; the least `t`, and of equal ones the least `prim_id`.
 
-        Rays are an array of NumPy or of a library that lends its memory (`rays.checked_rays`). The hits' columns have
-        names; `rays.as_records(hits, HIT)` are the same as records. A ray with NaN or infinite parts or without a
-        direction misses and is counted in `statistics().invalid_rays`.
+        Rays are an array of NumPy or of a library that lends its memory (`rays.checked_rays`). Where they lie on the
+        tracer's GPU, so do the hits, an array of CuPy's. The hits' columns have names; `rays.as_records(hits, HIT)` are
+        the same as records. A ray with NaN or infinite parts or without a direction misses and is counted in
+        `statistics().invalid_rays`.
         """
 
     def any_hit(self, rays: Array) -> Hits:

@@ -2,12 +2,13 @@
 
 import threading
 import weakref
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 
 import numpy as np
 
-from tracecore.cuda.device import DeviceMemory, Stream, cuda_errors, keep_for_good
+from tracecore.cuda.device import DeviceMemory, Mark, Stream, cuda_errors, keep_for_good
 from tracecore.cuda.device_kernel import DeviceKernel, DeviceScene, Launch
 from tracecore.dispatch.busy_time import BusyTime
 from tracecore.dispatch.tracer import TracerStatistics
@@ -78,22 +79,31 @@ class LaunchContext:
         self.failure = self.failure or "the tracer is closed; open another one"
         del self.scene
 
-    def finish(self, stream: Stream, silence: str) -> None:
-        """Returns once all work before a stream's mark is done.
+    def finish(self, marked: Stream | Mark, silence: str = "") -> None:
+        """Returns once all work before a mark, or a stream's mark, is done.
 
-        silence: what it means that it never is, in words.
+        silence: what it means that it never is, in words, where not what it means of the kernel.
 
         Raises `KernelError` where that is so or the device failed, and at once where that was so before.
         """
         self.check()
+        if not self._asked(lambda: marked.wait(self.timeout)):
+            self.failure = silence or (
+                f"kernel {self.kernel.strategy.name!r} has not come back in {self.timeout:g} s, so it may hang: end "
+                "this process; or raise TRACECORE_GPU_TIMEOUT if the GPU is slow or shared"
+            )
+            self.check()
+
+    def is_done(self, mark: Mark) -> bool:
+        """Returns whether all work before a mark is done. Raises `KernelError` where the device failed."""
+        return self._asked(mark.has_passed)
+
+    def _asked(self, question: Callable[[], bool]) -> bool:
         try:
-            has_come_back = stream.wait(self.timeout)
+            return question()
         except KernelError as error:
             self.failure = str(error)
             raise
-        if not has_come_back:
-            self.failure = silence
-            self.check()
 
 
 class CopyRooms:
@@ -170,11 +180,7 @@ class CopiedRays:
             self._start(count, query)
         except RuntimeError as error:
             raise DeviceError(f"cannot launch kernel {name!r}: {error}") from error
-        self._context.finish(
-            self._stream,
-            f"kernel {name!r} has not come back in {self._context.timeout:g} s, so it may hang: end this process; "
-            "or raise TRACECORE_GPU_TIMEOUT if the GPU is slow or shared",
-        )
+        self._context.finish(self._stream)
         hits[:] = self._hits[:count]
         return self._launch.report()
 

@@ -1,19 +1,20 @@
 """The tracer on an NVIDIA GPU: one kernel that stays answers batches, or launches do, each all that has been rung.
 
-The first is resident dispatch, the second streamed dispatch. Whole arrays are launched in large pieces.
+The first is resident dispatch, the second streamed dispatch. Whole arrays are launched in large pieces, or as they are
+where they lie on the GPU.
 """
 
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from typing import Any
 
 import numpy as np
 
 from tracecore.analysis.steps import StepCounts
-from tracecore.arrays import Array
+from tracecore.arrays import Array, lies_on_gpu
 from tracecore.bvh.bottom_up import Leaves
 from tracecore.bvh.tree import BinaryTree
 from tracecore.cuda import device_lbvh
@@ -30,6 +31,7 @@ from tracecore.cuda.device_kernel import DeviceKernel, DeviceScene, Launch
 from tracecore.cuda.device_lbvh import DeviceTree
 from tracecore.cuda.nvrtc import CompiledKernel
 from tracecore.cutouts import CutoutTables
+from tracecore.dispatch.launch_queue import LaunchQueue
 from tracecore.dispatch.port import PORT_BATCHES, PORT_COUNTERS, PORT_INVALID, PORT_RAYS, Counters
 from tracecore.dispatch.queue import RayQueue
 from tracecore.dispatch.resident import KernelHost, RingPort
@@ -128,6 +130,7 @@ class GpuTracer(OpenTracer):
             context = LaunchContext(self._launched_kernel, scene, timeout_seconds())
             self._launch_context: LaunchContext | None = context
             self._rooms = CopyRooms(context, PIECE_RAYS)
+            self._launch_queue = LaunchQueue(context, self._work_counters)
             ring_kernel, by_launches = self._load(resident=True), dispatch == "streamed"
             self._host = KernelHost(ring_kernel, scene, timeout_seconds(), by_launches=by_launches)
         self.dispatch = dispatch
@@ -208,7 +211,10 @@ class GpuTracer(OpenTracer):
         return ports
 
     def closest_hit(self, rays: Array) -> Hits:
-        """(n, 8) float32 rays -> (n, 4) float32 hits, any n; the least `t`, and of equal ones the least `prim_id`."""
+        """(n, 8) float32 rays -> (n, 4) float32 hits, any n; the least `t`, and of equal ones the least `prim_id`.
+
+        Of rays that lie on this GPU the hits do too, an array of CuPy's (`LaunchQueue.trace`).
+        """
         return self._trace_all(rays, Query.CLOSEST)
 
     def any_hit(self, rays: Array) -> Hits:
@@ -217,6 +223,9 @@ class GpuTracer(OpenTracer):
 
     def _trace_all(self, given: Array, query: Query) -> Hits:
         self.launch_context.check()
+        if lies_on_gpu(given):
+            with self.vacant_gpu("cannot trace rays where they lie"):
+                return self._launch_queue.trace(given, query)
         rays = checked_rays(given)
         hits = np.empty((len(rays), HIT_FLOATS), np.float32).view(Hits)
         if len(rays) == 0:
@@ -356,6 +365,8 @@ class GpuTracer(OpenTracer):
         block's end, and the time in which the kernel that serves the ring had a batch at hand.
         kernel_rays_per_second: all rays by that time, few at once and many alike.
         """
+        with suppress(KernelError):  # whoever traces next is told
+            self._launch_queue.settle()
         with self._lock:
             done = np.sum([np.zeros(PORT_COUNTERS, np.int64), *self._port_counters], axis=0)
         through_ports = (int(done[PORT_BATCHES]), int(done[PORT_RAYS]), int(done[PORT_INVALID]))
@@ -373,7 +384,7 @@ class GpuTracer(OpenTracer):
         with self._lock:
             queues, self._queues = self._queues, []
             self._tree = None if isinstance(self._tree, DeviceTree) else self._tree
-        _do_all([*(queue.close for queue in queues), self._host.close, context.close])
+        _do_all([*(queue.close for queue in queues), self._host.close, self._launch_queue.close, context.close])
 
 
 def _do_all(steps: list[Callable[[], None]]) -> None:

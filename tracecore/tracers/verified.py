@@ -2,7 +2,7 @@
 
 Loops hand their rays to the tracer itself, as ever; but it is Python that tells them of the hits, after it has looked
 at them. Of all batches it looks whether the triangles that were hit are there, since loops would read beyond their
-arrays. A whole array is looked at as batches side by side.
+arrays. A whole array is looked at as batches side by side; one that lies on a GPU is copied for that.
 """
 
 import threading
@@ -13,8 +13,9 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
-from tracecore.arrays import Array
+from tracecore.arrays import Array, lies_on_gpu
 from tracecore.bvh.tree import BinaryTree
+from tracecore.cuda.device import find_device
 from tracecore.dispatch.port import (
     LATE,
     LISTENING,
@@ -104,9 +105,14 @@ class Judge:
         return len(looked_at)
 
 
-def trace(tracer: Tracer, rays: Floats, query: Query) -> Hits:
+def trace(tracer: Tracer, rays: Array, query: Query) -> Hits:
     """Returns the hits of a query, (n, 4) float32."""
     return tracer.any_hit(rays) if query == Query.ANY else tracer.closest_hit(rays)
+
+
+def on_host(array: Array) -> Floats:
+    """Returns rays or hits in the machine's memory: a copy where they lie on the calling thread's current GPU."""
+    return find_device().driver.fetched(array) if lies_on_gpu(array) else np.asarray(array)
 
 
 def wrong_hits(hits: Floats, right: Floats, *, has_uv: bool = True) -> npt.NDArray[np.intp]:
@@ -233,12 +239,12 @@ class VerifiedTracer(OpenTracer):
         return self._checked(rays, Query.ANY)
 
     def _checked(self, given: Array, query: Query) -> Hits:
-        rays = checked_rays(given)
+        rays = given if lies_on_gpu(given) else checked_rays(given)
         hits = trace(self._tracer, rays, query)
         with self._lock:
             first = self._array_batches
-            self._array_batches += -(-len(rays) // BATCH_RAYS)
-        verified = self._judge.check_array(rays, hits, query, self.name, first)
+            self._array_batches += -(-len(hits) // BATCH_RAYS)
+        verified = self._judge.check_array(on_host(rays), on_host(hits), query, self.name, first)
         with self._lock:
             self._verified_batches += verified
         return hits
