@@ -4,6 +4,7 @@ import ctypes
 import gc
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
@@ -380,13 +381,17 @@ def test_what_lies_on_a_gpu_may_have_nothing_else_than_cudas_interface() -> None
 
 
 def test_cupy_takes_an_array_by_dlpack_or_else_by_cudas_interface(monkeypatch: pytest.MonkeyPatch) -> None:
-    """By the first the library says what the stream has to wait for."""
+    """By the first the library says what the stream waits for; by the second the array is taken on its own GPU, as
+    CuPy would copy it to another."""
     cupy = pytest.importorskip("cupy", reason="CuPy is not installed; the extra `gpu` brings it")
     monkeypatch.setattr("tracecore.cuda.driver.load_driver_library", lambda: None)
     monkeypatch.setattr(cupy, "from_dlpack", lambda lent: ("by DLPack", lent))
-    monkeypatch.setattr(cupy, "asarray", lambda lent: ("by interface", lent))
+    monkeypatch.setattr(cupy, "asarray", lambda lent: ("by interface", lent, current[-1]))
+    monkeypatch.setattr(cupy.cuda.runtime, "pointerGetAttributes", lambda address: SimpleNamespace(device=address - 7))
+    monkeypatch.setattr(cupy.cuda, "Device", lambda gpu: nullcontext(current.append(gpu)))
+    current: list[int] = []
     driver = CupyDriver()
-    both, other = Lent(2), SimpleNamespace(__cuda_array_interface__={})
+    both, other = Lent(2), SimpleNamespace(__cuda_array_interface__={"data": (8, False)})
     both.__cuda_array_interface__ = {}  # type: ignore[attr-defined]
     assert driver.array_of(both) == ("by DLPack", both)
-    assert driver.array_of(other) == ("by interface", other)
+    assert driver.array_of(other) == ("by interface", other, 1)

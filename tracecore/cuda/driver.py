@@ -328,7 +328,12 @@ class CupyDriver:
         """As `CudaDriver` says."""
         if isinstance(lent, self._cupy.ndarray):
             return lent
-        return self._cupy.from_dlpack(lent) if hasattr(lent, "__dlpack__") else self._cupy.asarray(lent)
+        if hasattr(lent, "__dlpack__"):
+            return self._cupy.from_dlpack(lent)
+        address = lent.__cuda_array_interface__["data"][0]
+        place = self._cupy.cuda.runtime.pointerGetAttributes(address).device  # below 0 where there is no memory at all
+        with self._cupy.cuda.Device(max(0, place)):  # CuPy would copy it to the current one
+            return self._cupy.asarray(lent)
 
     def empty(self, shape: tuple[int, ...]) -> Any:
         """As `CudaDriver` says."""
