@@ -30,6 +30,8 @@ LEFT_OUT = {
     **dict.fromkeys(("medium", "phase", "volume"), "a medium is left out: the space in it is clear"),
     "subsurface": "light that is scattered below a surface is left out",
 }
+#: Where such elements are read all the same.
+READ_IN = {"medium": ("scene", "shape"), "phase": ("medium",)}
 
 
 class Properties:
@@ -53,21 +55,25 @@ class Properties:
         """Takes in an element, by its name if it has one. Objects need none."""
         if child.tag == "alias":
             return
-        if child.tag in LEFT_OUT:
+        if self.leaves_out(child):
             self.reading.note_loss(child, LEFT_OUT[child.tag])
             return
-        if child.tag not in OBJECTS | VALUES:
+        if child.tag not in OBJECTS | VALUES | READ_IN.keys():
             raise self.misplaced(child)
         found = self.resolved(child)
-        if found.tag in LEFT_OUT:
-            return  # where it stands it is noted
-        if child.tag in OBJECTS:
+        if self.leaves_out(found):
+            return  # where it stands it is noted, or read for a shape
+        if child.tag in OBJECTS | READ_IN.keys():
             self.objects.append(found)
         if child.tag in VALUES or "name" in child.attributes:
             name = snake_case(child.need("name"))
             if name in self.named:
                 raise child.error(f"{self.element.called} has two parameters {name!r}")
             self.named[name] = found
+
+    def leaves_out(self, child: XmlElement) -> bool:
+        """Returns whether an element says nothing here."""
+        return child.tag in LEFT_OUT and self.element.tag not in READ_IN.get(child.tag, ())
 
     def misplaced(self, child: XmlElement) -> Exception:
         """Returns the error to raise about an element that cannot be here."""

@@ -21,6 +21,7 @@ from scenes.mitsuba.elements import LimitError, XmlElement, listed, numbers, sna
 from scenes.mitsuba.emitters import EMITTERS
 from scenes.mitsuba.emitters import LEFT_OUT as LEFT_OUT_LIGHTS
 from scenes.mitsuba.lens import fov_axis, lens, vertical_fov
+from scenes.mitsuba.media import filled
 from scenes.mitsuba.properties import Properties
 from scenes.mitsuba.reading import Reading
 from scenes.mitsuba.shapes import MitsubaShapes
@@ -89,7 +90,7 @@ class MitsubaReader:
             "shape": self.add_shape,
             "integrator": partial(propose_bounces, self.document, self.reading),
         }
-        for tag in ("bsdf", "texture", *adders):  # of BSDFs and textures those are read that a shape refers to
+        for tag in ("bsdf", "medium", "texture", *adders):  # of the first three those are read that a shape refers to
             properties.within(tag)
         for element in properties.objects:
             if element.tag in adders:
@@ -159,6 +160,7 @@ class MitsubaReader:
         bsdfs, emitters = properties.within("bsdf"), properties.within("emitter")
         bare = BLACKENED if emitters else PLAIN
         surface = self.reading.attempt(PLAIN, self.surfaces.surface, bsdfs[-1]) if bsdfs else bare
+        surface = filled(surface, properties)
         return self.reading.attempt(surface, self.lit, surface, emitters[-1]) if emitters else surface
 
     def lit(self, surface: MitsubaSurface, element: XmlElement) -> MitsubaSurface:

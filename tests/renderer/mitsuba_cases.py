@@ -53,6 +53,22 @@ def at(emitter, inside, z=2):
     return lit(f'<emitter type="{emitter}">{place}{inside}</emitter>')
 
 
+VOLUMES = '<integrator type="volpath"><integer name="max_depth" value="17"/></integrator>'
+GREEN_FOG, FORWARD = "0.6, 0.3, 0.5", '<phase type="hg"><float name="g" value="0.4"/></phase>'
+
+
+def inside(medium):
+    """A cube that is a medium without a surface, between the camera and the wall."""
+    return f'<shape type="cube"><bsdf type="null"/>{medium}</shape>'
+
+
+def fog(extinction, albedo, phase=FORWARD):
+    return (
+        f'<medium name="interior" type="homogeneous"><rgb name="sigma_t" value="{extinction}"/>'
+        f'<rgb name="albedo" value="{albedo}"/>{phase}</medium>'
+    )
+
+
 @dataclass(frozen=True, kw_only=True)
 class Case:
     """A scene, and what its picture is.
@@ -112,9 +128,13 @@ CASES = (
         text=shape("rectangle", '<animation name="to_world"><transform time="0"><translate x="0.4"/></transform>'
         '<transform time="1"><translate x="3"/></transform></animation>'),
         seen=shape("rectangle", '<transform name="to_world"><translate x="0.4"/></transform>')),
-    Case(row="medium",
-        text='<shape type="sphere"><bsdf type="null"/><medium name="interior" type="homogeneous"/></shape>' + wall() +
-        SKY, seen=SEEN),
+    Case(row="medium", text=inside('<medium name="interior" type="heterogeneous"/>') + wall() + SKY, seen=SEEN),
+    Case(row="medium", name="without loss", text=inside(fog(GREEN_FOG, "1, 1, 1")) + SKY, seen=(1.0, 1.0, 1.0)),
+    Case(row="medium", name="homogeneous", text=VOLUMES + inside(fog(GREEN_FOG, "0.2, 0.5, 0.9")) + SUN + wall()),
+    Case(row="medium", name="of 0.6", text=inside(
+        '<medium name="interior" type="homogeneous"><rgb name="sigma_s" value="0.1, 0.25, 0.3"/>'
+        '<rgb name="sigma_a" value="0.4, 0.25, 0"/></medium>') + SUN + wall(),
+        seen=inside(fog("0.5, 0.5, 0.3", "0.2, 0.5, 1", "")) + SUN + wall()),
     Case(row="rotate about an axis that is not of unit length", text=shape("cube", LONG, SKY),
         camera=CAMERA.replace('"20"', '"40"')),
     Case(row="spherical", text='<sensor type="spherical"/>' + wall() + SKY, seen=SEEN),

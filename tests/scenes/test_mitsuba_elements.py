@@ -108,7 +108,8 @@ def test_names_without_a_value_leave_the_default(read):
 @pytest.mark.parametrize(
     "inside",
     [
-        '<medium type="homogeneous"/>',
+        '<shape type="sphere"><medium name="interior" type="heterogeneous"/></shape>',
+        '<shape type="sphere"><medium name="interior" type="homogeneous"><phase type="sggx"/></medium></shape>',
         '<shape type="sphere"><subsurface type="dipole"/></shape>',
         '<shape type="hair"/>',
         '<sensor type="spherical"/>',
@@ -491,6 +492,30 @@ def test_mitsuba_has_the_sun_in_the_same_place(mi, read):
     theirs = mi.traverse(mi.load_string(f'<emitter version="3.0.0" type="sunsky">{told}</emitter>'))
     sun = read(f'<emitter type="sunsky">{told}</emitter>{BALL}').at(0.0).lights[0]
     assert -np.array(sun.direction) == pytest.approx(np.array(theirs["sun_direction"]), abs=3e-4)
+
+
+@pytest.mark.parametrize(
+    ("told", "scattering", "absorption", "cosine"),
+    [
+        ("", (0.75,) * 3, (0.25,) * 3, 0.0),
+        ('<phase type="isotropic"/>', (0.75,) * 3, (0.25,) * 3, 0.0),
+        ('<phase type="hg"/><float name="scale" value="2"/>', (1.5,) * 3, (0.5,) * 3, 0.8),
+        (f'<rgb name="sigma_s" value="1, 2, 3"/><phase type="hg">{number("g", -1)}</phase>', (1, 2, 3), (0,) * 3, -0.99),
+        ('<float name="albedo" value="0.5"/><rgb name="sigma_t" value="1, 2, 4"/>', (0.5, 1, 2), (0.5, 1, 2), 0.0),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("is_referred", [False, True])
+def test_a_medium_is_inside_of_a_shape(read, told, scattering, absorption, cosine, is_referred):
+    medium = f'<medium {{}} type="homogeneous">{told}</medium>'
+    named, ahead = medium.format('name="interior"'), ""
+    if is_referred:
+        named, ahead = '<ref name="interior" id="fog"/>', medium.format('id="fog"')
+    document = read(f'{ahead}<shape type="cube"><bsdf type="null"/>{named}</shape>').document
+    found = document.materials[0]
+    assert found.scattering == pytest.approx(scattering)
+    assert found.absorption == pytest.approx(absorption)
+    assert found.mean_cosine == pytest.approx(cosine)
+    assert not any("left out" in line for line in document.notes.lines)
 
 
 def test_blends_of_unlike_surfaces_are_noted(read):
