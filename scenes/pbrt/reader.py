@@ -15,6 +15,7 @@ from scenes.pbrt.camera import camera, exposure, film_size, handedness
 from scenes.pbrt.files import IMPORT_BEGINS, IMPORT_ENDS, PbrtFiles
 from scenes.pbrt.lights import UNKNOWN_LIGHT, glow
 from scenes.pbrt.materials import PLAIN, Looks
+from scenes.pbrt.media import Media
 from scenes.pbrt.parameters import Parameters, first_text, parameters_of
 from scenes.pbrt.state import TRANSFORMS, State
 from scenes.pbrt.textures import PbrtTextures
@@ -39,6 +40,7 @@ class PbrtReader:
         self.files = PbrtFiles(path)
         self.textures = PbrtTextures(self.files)
         self.looks = Looks(self.files, self.textures)
+        self.media = Media(self.files)
         self.world = World(self.files, self.textures)
         self.state = State()
         self.stack: list[tuple[Statement, State]] = []
@@ -71,6 +73,7 @@ class PbrtReader:
 
     def finish(self) -> None:
         """Raises SceneFileError where anything was wrong, or where a block has no end."""
+        self.media.finish()
         if not any(UNKNOWN_LIGHT in message for _, _, message in self.files.notes.losses):
             self.world.document.settings["exposure"] = exposure(self.film)
             self.world.document.show_linearly(self.files.scene)
@@ -286,10 +289,19 @@ class PbrtReader:
             raise statement.error("expected no instance within an object")
         self.world.add_instance(first_text(statement, "the name of an object"), self.state, statement.place)
 
-    def lose_medium(self, statement: Statement) -> None:
-        """Notes that fog, smoke and what else fills space is left out."""
-        if any(isinstance(value, np.ndarray) or value for value, _ in statement.values):
-            self.files.lose(statement.place, "a medium is left out: space is empty")
+    def name_medium(self, statement: Statement) -> None:
+        """Makes a medium with a name."""
+        name, parameters = self.named(statement, "medium")
+        self.media.add(name, parameters)
+        if self.media.named[name] is not None:
+            self.told(parameters)
+
+    def use_media(self, statement: Statement) -> None:
+        """Says what is inside of the shapes that follow, and outside: the same, where one name stands alone."""
+        names = [value for value, _ in statement.values if isinstance(value, str)]
+        if len(names) != len(statement.values) or len(names) not in (1, 2):
+            raise statement.error("expected the names of a medium inside and one outside in quotes")
+        self.state = replace(self.state, fog=self.media.inside(names[0], names[-1], statement.place))
 
 
 #: What ends a block, and what begins it.
@@ -314,9 +326,9 @@ DIRECTIVES: dict[str, Callable[[PbrtReader, Statement], None]] = {
     "Integrator": PbrtReader.set_integrator,
     "LightSource": PbrtReader.add_light,
     "MakeNamedMaterial": PbrtReader.name_material,
-    "MakeNamedMedium": PbrtReader.lose_medium,
+    "MakeNamedMedium": PbrtReader.name_medium,
     "Material": PbrtReader.set_material,
-    "MediumInterface": PbrtReader.lose_medium,
+    "MediumInterface": PbrtReader.use_media,
     "NamedMaterial": PbrtReader.use_material,
     "ObjectBegin": PbrtReader.begin_object,
     "ObjectEnd": PbrtReader.end_object,

@@ -9,6 +9,7 @@ from scenes.model import Doubles
 from scenes.motion.transforms import IDENTITY, quaternion, rotation, scaling, translation
 from scenes.pbrt.lights import Glow
 from scenes.pbrt.materials import PLAIN, MappedMaterial
+from scenes.pbrt.media import Fog
 from scenes.pbrt.parameters import MAX_NUMBER, Parameter
 from scenes.pbrt.tokens import Statement
 from scenes.views.viewing import look_at
@@ -22,6 +23,7 @@ class State:
     is_reversed: whether shapes are turned inside out.
     look: that of shapes, or None for what light passes.
     lamp: what shapes emit, or None.
+    fog: what they are full of, or None.
     defaults: parameters of what follows, by what they are for.
     is_end: whether transforms are those at the end of a motion, which count for nothing.
     """
@@ -30,6 +32,7 @@ class State:
     is_reversed: bool = False
     look: MappedMaterial | None = PLAIN
     lamp: Glow | None = None
+    fog: Fog | None = None
     defaults: dict[str, tuple[Parameter, ...]] = field(default_factory=dict)
     is_end: bool = False
 

@@ -16,6 +16,7 @@ from scenes.motion.transforms import IDENTITY, WORLD
 from scenes.pbrt.files import PbrtFiles
 from scenes.pbrt.lights import LIGHTS, Glow, Spot, radiance_of
 from scenes.pbrt.materials import MappedMaterial
+from scenes.pbrt.media import filled
 from scenes.pbrt.parameters import Parameters
 from scenes.pbrt.shapes import PbrtShapes, ShapeMeshes, faced, with_own_uvs, world_area
 from scenes.pbrt.state import State
@@ -58,17 +59,17 @@ class World:
     def add_shape(self, kind: str, parameters: Parameters, state: State, within: str | None) -> None:
         """Takes in a shape. within: the name of the object that it belongs to, or None for one that is seen."""
         hidden, mask = self.opacity(parameters)
-        lamp, body = state.lamp, self.shapes.body(kind, parameters)
+        lamp, body, look = state.lamp, self.shapes.body(kind, parameters), filled(state.look, state.fog)
         if lamp is not None and within is not None:
             self.files.tell(parameters.place, "what shines within an object is dark: there are no instances of lights")
             lamp = None
-        if lamp is None and (hidden or state.look is None):
+        if lamp is None and (hidden or look is None):
             return
         if hidden:
             self.files.tell(parameters.place, "what shines is seen, whatever its alpha")
         if state.is_reversed:
             body = replace(body, meshes=[self.known(mesh, "inverted") for mesh in body.meshes])
-        pieces = self.pieces(body, self.masked(state.look or UNSEEN, mask), lamp, parameters, state.matrix)
+        pieces = self.pieces(body, self.masked(look or UNSEEN, mask), lamp, parameters, state.matrix)
         if within is None:
             self.place(pieces, IDENTITY, parameters.place)
         else:

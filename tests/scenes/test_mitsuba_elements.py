@@ -500,7 +500,7 @@ def test_mitsuba_has_the_sun_in_the_same_place(mi, read):
         ("", (0.75,) * 3, (0.25,) * 3, 0.0),
         ('<phase type="isotropic"/>', (0.75,) * 3, (0.25,) * 3, 0.0),
         ('<phase type="hg"/><float name="scale" value="2"/>', (1.5,) * 3, (0.5,) * 3, 0.8),
-        (f'<rgb name="sigma_s" value="1, 2, 3"/><phase type="hg">{number("g", -1)}</phase>', (1, 2, 3), (0,) * 3, -0.99),
+        (f'<rgb name="sigma_s" value="1, 2, 3"/><phase type="hg">{number("g", -2)}</phase>', (1, 2, 3), [0] * 3, -0.99),
         ('<float name="albedo" value="0.5"/><rgb name="sigma_t" value="1, 2, 4"/>', (0.5, 1, 2), (0.5, 1, 2), 0.0),
     ],
 )  # fmt: skip

@@ -90,7 +90,7 @@ LACKING = {
         "a.pbrt:2: there is no spectrum 'Au.spd': a usual one stands for it",
     ),
     "media of a pbrt file": (
-        {"a.pbrt": f'{PBRT}MakeNamedMedium "fog" "string type" "homogeneous"\nShape "sphere"'},
+        {"a.pbrt": f'{PBRT}MakeNamedMedium "fog" "string type" "uniformgrid"\nShape "sphere"'},
         "a.pbrt:2: a medium is left out: space is empty",
     ),
     "a camera of a pbrt file": (

@@ -343,6 +343,25 @@ def test_what_follows_from_a_problem_is_not_told(problems):
     assert len(problems(f'NamedMaterial "a" ObjectInstance "b" Frobnicate {TRIANGLE}')) == 3
 
 
+def test_media_are_inside_of_shapes(scene):
+    world = """
+    MakeNamedMedium "fog" "string type" "homogeneous" "float scale" 2 "float g" -1
+        "rgb sigma_a" [ 1 2 3 ] "rgb sigma_s" [ 4 5 6 ]
+    AttributeBegin MediumInterface "fog" "" Material "interface" Shape "sphere" AttributeEnd
+    AttributeBegin MediumInterface "fog" "fog" Material "dielectric" Shape "sphere" AttributeEnd
+    AttributeBegin MediumInterface "" "fog" Material "diffuse" Shape "sphere" AttributeEnd
+    MediumInterface "fog" Material "diffuse" Shape "sphere"
+    """
+    document = scene(world).document
+    border, glass, *others = (document.materials[part.material] for part in document.parts)
+    assert (border.transmittance, border.ior) == (1.0, 1.0)
+    assert glass.ior == 1.5
+    for found in (border, glass):
+        assert (found.absorption, found.scattering, found.mean_cosine) == ((2, 4, 6), (8, 10, 12), -0.99)
+    assert not any(any(one.scattering) for one in others)
+    assert not document.notes.losses
+
+
 def test_what_is_not_read_is_noted_once_with_its_place(scene, tmp_path):
     text = f"""
     Shape "sphere" "float blubb" 3
@@ -357,9 +376,9 @@ def test_what_is_not_read_is_noted_once_with_its_place(scene, tmp_path):
         "2: colours of the space 'rec2020' are taken for linear sRGB",
         "1: screenwindow of a camera counts for nothing",
         "5: the parameter \"float blubb\" of 'sphere' counts for nothing (and in 1 more place)",
-        "7: a medium is left out: space is empty (and in 1 more place)",
         "8: a bilinearmesh is bent; each of its patches becomes two flat triangles",
         "9: a material of type hair is replaced by a diffuse one",
+        "7: a medium is left out: space is empty",
         SHOWN,
     ]
 

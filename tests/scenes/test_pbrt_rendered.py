@@ -119,7 +119,18 @@ MEANS = {
     "infinite": (f'LightSource "infinite" "rgb L" [ 2 2 2 ] "float illuminance" {math.pi} {MATT}{WALL}', 2 * ALBEDO),
     "picture of light": ('LightSource "infinite" "string filename" "white.pfm"' + MATT + WALL, ALBEDO),
     "no picture of light": ('LightSource "infinite" "string filename" "none.exr"' + MATT + WALL, ALBEDO),
-    "medium": (
+    "medium inside": (
+        'MakeNamedMedium "fog" "string type" "homogeneous" "rgb sigma_a" [ 1 2 0 ] "rgb sigma_s" [ 0 0 0 ]\n'
+        + f'{BLACK}{LAMP}{WALL}AreaLightSource "diffuse" "float scale" 0 Material "interface" MediumInterface "fog" ""'
+        + SLAB,
+        RADIANCE * np.exp(-0.5 * np.array((1.0, 2.0, 0.0))),
+    ),
+    "medium that loses nothing": (
+        'MakeNamedMedium "fog" "string type" "homogeneous" "rgb sigma_a" [ 0 0 0 ] "rgb sigma_s" [ 1 2 3 ]\n'
+        + f'{SKY}Material "interface" MediumInterface "fog" "" Shape "sphere" "float radius" .7',
+        np.ones(3),
+    ),
+    "medium around": (
         f'MakeNamedMedium "fog" "string type" "homogeneous" MediumInterface "" "fog" {SKY}{MATT}{RIGHT}',
         (1.0 + ALBEDO) / 2,
     ),
