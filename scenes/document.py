@@ -292,11 +292,9 @@ class Document:
 
     @property
     def light_groups(self) -> tuple[str, ...]:
-        """Returns the names of the light groups of all lights, and behind them of the environment, if there is one.
-        Lights without a name are in groups of their own, by their numbers from 1."""
-        lights = [source.group or f"light{number}" for number, source in enumerate(self.lights, 1)]
-        around = [] if self.environment is None else [self.environment.group or "environment"]
-        return (*lights, *around)
+        """Returns the names of the light groups of all lights. Those that nobody has named are called by their numbers,
+        from 1."""
+        return tuple(source.group or f"light{number}" for number, source in enumerate(self.lights, 1))
 
     @property
     def glows(self) -> bool:

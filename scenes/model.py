@@ -247,9 +247,9 @@ class Snapshot:
     cameras: all of them, by name.
     background: seen by the eye alone.
     environment: the light from all around, if there is any.
-    light_groups: names of the light groups of all lights of the scene at any time, and behind them of its environment;
-        none where nobody has named any.
-    shown_lights: which of all lights of the scene `lights` are, by their numbers from 0; None where they are all.
+    light_groups: names of the light groups of all lights that the scene has at any time.
+    shown_lights: which of these `lights` are, by their numbers from 0.
+    environment_group: that of the environment, if the scene has one at any time.
     """
 
     name: str
@@ -267,7 +267,8 @@ class Snapshot:
     background: Color = (0.0, 0.0, 0.0)
     environment: Environment | None = None
     light_groups: tuple[str, ...] = ()
-    shown_lights: tuple[int, ...] | None = None
+    shown_lights: tuple[int, ...] = ()
+    environment_group: str = ""
 
     @property
     def cut_out(self) -> npt.NDArray[np.bool_]:

@@ -44,7 +44,7 @@ from renderer.drivers.driver import (
 from renderer.drivers.pass_site import PassSite, cropped, pixels_by_tile
 from renderer.film.layers import LAYER_BIAS, columns_of
 from renderer.photons.lookup import PhotonLookup, no_photons
-from renderer.scene.light_groups import groups_of
+from renderer.scene.group_scenes import groups_of
 from renderer.scene.packed_scene import PackedScene, pack_camera, pack_scene
 from scenes.model import Snapshot
 from shaders.float32 import Longs

@@ -33,7 +33,7 @@ from renderer.photons.photon_map import Words
 from renderer.photons.store import PHOTON_RAYS, PHOTONS_STORED
 from renderer.photons.targets import NO_SPHERES, Targets
 from renderer.photons.tracing import PHOTON_CODE, trace_photons
-from renderer.scene.light_groups import scene_of_group
+from renderer.scene.group_scenes import scene_of_group
 from renderer.scene.packed_scene import PackedScene
 from scenes.model import Snapshot
 from shaders.float32 import Doubles, Longs

@@ -9,6 +9,7 @@ import numpy as np
 
 from renderer.photons.photon_map import Grid, PhotonMap, Words
 from renderer.scene.photon_scene import Records
+from renderer.shading.chunks import Long
 from renderer.simd.columns import WORD_BYTES, array_at
 from shaders.float32 import Ints
 from tracecore.compilation.cached import inlined
@@ -82,4 +83,4 @@ def map_of_group(maps: GroupMaps, group: int, like: PhotonMap) -> PhotonMap:
 def grid_starts(grid: Grid) -> int:
     """Returns how many starts a map over a grid has."""
     x, y, z = grid.shape
-    return np.int64(x) * y * z + 1
+    return Long(x) * Long(y) * Long(z) + 1

@@ -8,16 +8,12 @@ picture comes from one group.
 
 import re
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from renderer.scene.photon_scene import are_halves, first_halves
 from scenes.model import Material, Snapshot
 from shaders.float32 import Ints
-
-if TYPE_CHECKING:
-    from renderer.scene.packed_scene import PackedScene
 
 #: A picture has so many groups at most; what is in none of the first ones is in the last one, which has this name.
 MOST_GROUPS, REST = 32, "rest"
@@ -68,19 +64,42 @@ def plain_name(name: str) -> str:
     return re.sub(r"[^A-Za-z0-9_-]", "_", name)[:MOST_LETTERS] or REST
 
 
+def group_numbers(snapshot: Snapshot, groups: Sequence[str]) -> Ints:
+    """Returns the numbers of groups among those of a scene, (n,) int32."""
+    names = group_names(snapshot)
+    numbers = {name: number for number, name in enumerate(names)}
+    return np.array([numbers.get(plain_name(one), len(names) - 1) for one in groups], np.int32)
+
+
 def _all_groups(snapshot: Snapshot) -> list[str]:
     materials = snapshot.materials
     seen = [backdrop_group(one) for one in materials if any(one.backdrop) or any(one.ambient)]
     glowing = [emission_group(one) for one in materials if any(one.emission)]
-    return [*lamp_groups(snapshot), *glowing, *seen, *([BACKGROUND] if any(snapshot.background) else [])]
+    around = [environment_group(snapshot)] if snapshot.environment is not None or snapshot.environment_group else []
+    background = [BACKGROUND] if any(snapshot.background) else []
+    return [*all_light_groups(snapshot), *around, *glowing, *seen, *background]
 
 
-def lamp_groups(snapshot: Snapshot) -> Sequence[str]:
-    """Returns the groups of all lights of a scene, and behind them of its environment, at any time."""
-    if snapshot.light_groups:
-        return snapshot.light_groups
-    around = [] if snapshot.environment is None else [ENVIRONMENT]
-    return [*(f"light{number + 1}" for number in range(len(snapshot.lights))), *around]
+def all_light_groups(snapshot: Snapshot) -> Sequence[str]:
+    """Returns the groups of the lights that a scene has at any time."""
+    return snapshot.light_groups if is_named(snapshot) else light_groups(snapshot)
+
+
+def light_groups(snapshot: Snapshot) -> Sequence[str]:
+    """Returns the groups of the lights of a snapshot."""
+    if is_named(snapshot):
+        return [snapshot.light_groups[number] for number in snapshot.shown_lights]
+    return [f"light{number + 1}" for number in range(len(snapshot.lights))]
+
+
+def is_named(snapshot: Snapshot) -> bool:
+    """Returns whether the lights of a snapshot are those that the scene has named."""
+    return len(snapshot.shown_lights) == len(snapshot.lights) and len(snapshot.light_groups) > 0
+
+
+def environment_group(snapshot: Snapshot) -> str:
+    """Returns the group of the environment."""
+    return snapshot.environment_group or ENVIRONMENT
 
 
 def emission_group(material: Material) -> str:
@@ -91,48 +110,3 @@ def emission_group(material: Material) -> str:
 def backdrop_group(material: Material) -> str:
     """Returns the group of what the eye alone sees of a material."""
     return emission_group(material) if material.group or any(material.emission) else BACKGROUND
-
-
-def groups_of(snapshot: Snapshot, scene: "PackedScene") -> LightGroups:
-    """Returns the groups of a scene. scene: the snapshot, packed."""
-    surfaces, lights, lamps = scene.surfaces, scene.lights, scene.lamps
-    names = group_names(snapshot)
-    numbers = {name: number for number, name in enumerate(names)}
-
-    def numbered(groups: Sequence[str]) -> Ints:
-        return np.array([numbers.get(plain_name(one), len(names) - 1) for one in groups], np.int32)
-
-    all_lamps, shown = numbered(lamp_groups(snapshot)), snapshot.shown_lights
-    listed = all_lamps[list(range(len(snapshot.lights)) if shown is None else shown)]
-    of_materials = numbered([emission_group(one) for one in snapshot.materials])
-    glows = surfaces.emitter_ids >= 0
-    of_triangles = of_materials[surfaces.material_ids[glows]]
-    of_lights = np.concatenate([listed, of_triangles, all_lamps[-1:] if snapshot.environment is not None else _NONE])
-    of_lamps = np.empty(len(lamps.rows), np.int32)
-    of_lamps[: len(listed)], of_lamps[-1] = listed, of_lights[-1] if len(of_lights) else 0
-    of_lamps[surfaces.emitter_ids[glows]] = of_triangles
-    stays = np.ones(len(of_lights), np.bool_)
-    stays[first_halves(are_halves(lights.rows)) + 1] = False
-    return LightGroups(
-        of_lamps=of_lamps,
-        of_materials=of_materials,
-        of_backdrops=numbered([backdrop_group(one) for one in snapshot.materials]),
-        of_background=int(numbered([BACKGROUND])[0]),
-        of_emitters=of_lights[stays],
-        of_lights=of_lights,
-    )
-
-
-def scene_of_group(scene: "PackedScene", group: int) -> "PackedScene":
-    """Returns a scene whose photons are the same as ever if they are of a group, and carry nothing if they are not, so
-    that they end where they land. It is dark where the group has no lights."""
-    groups, photon_scene = scene.groups, scene.photon_scene
-    emitters, is_own = photon_scene.emitters.copy(), groups.of_lights == group
-    emitters["flux"][groups.of_emitters != group] = 0.0
-    # A photon carries the power of its light over the probability of the choice, which is made elsewhere.
-    lights = photon_scene.lights._replace(probability=np.where(is_own, photon_scene.lights.probability, np.inf))
-    power = scene.lights.power if (photon_scene.lights.probability[is_own] > 0.0).any() else 0.0
-    return scene._replace(
-        lights=scene.lights._replace(power=power),
-        photon_scene=photon_scene._replace(emitters=emitters, lights=lights),
-    )

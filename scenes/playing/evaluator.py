@@ -217,6 +217,7 @@ class SceneEvaluator:
             camera=camera,
             light_groups=self.document.light_groups,
             shown_lights=self.shown_lights(time),
+            environment_group=self.environment_group,
             cameras=cameras,
             background=self.document.background,
             environment=self.environment_at(time),
@@ -308,6 +309,12 @@ class SceneEvaluator:
         """Returns the numbers, from 0, of the lights that shine at a time."""
         view = EvaluatedLights(self, time)
         return tuple(number for number, source in enumerate(self.document.lights) if view.pose(source).shown)
+
+    @property
+    def environment_group(self) -> str:
+        """Returns the name of the light group of the light from all around, if there is any at some time."""
+        source = self.document.environment
+        return "" if source is None else source.group or "environment"
 
     def environment_at(self, time: float) -> Environment | None:
         """Returns the light from all around, as it is turned at a time, if there is any."""

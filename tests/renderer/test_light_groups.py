@@ -90,7 +90,7 @@ def pictures(snapshot, driver, numbers, **settings):
 
 def alone(snapshot, group):
     """The scene with no light but that of a group."""
-    shown = [light for light, own in zip(snapshot.lights, snapshot.light_groups, strict=False) if own == group]
+    shown = [light for light, own in zip(snapshot.lights, snapshot.light_groups, strict=True) if own == group]
     dark = {"emission": (0.0, 0.0, 0.0), "backdrop": (0.0, 0.0, 0.0)}
     materials = [one if group in (one.group, one.name) else replace(one, **dark) for one in snapshot.materials]
     return replace(
@@ -154,7 +154,7 @@ def test_the_group_of_a_furnace_is_one_and_that_of_a_black_lamp_is_nothing(drive
 def test_names_that_no_layer_can_have():
     assert plain_name("Lamp.001 é") == "Lamp_001__"
     assert plain_name("") == REST
-    many = replace(lamps(), light_groups=tuple(f"lamp {n}" for n in range(99)), shown_lights=None)
+    many = replace(lamps(), light_groups=tuple(f"lamp {n}" for n in range(99)))
     names = group_names(many)
     assert len(names) == MOST_GROUPS
     assert names[0] == "lamp_0"

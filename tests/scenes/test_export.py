@@ -593,7 +593,7 @@ def test_light_groups_are_written_and_read(tmp_path):
     document = Document(parts=parts, lights=lamps, materials=materials, environment=sky)
     export(scene_of("a", document), tmp_path / "a.toml", 0.0)
     read = load(tmp_path / "a.toml").at(0.0)
-    assert read.light_groups == ("key", "light2", "dome")
+    assert (read.light_groups, read.environment_group) == (("key", "light2"), "dome")
     assert [material.group for material in read.materials] == ["top", ""]
     assert (tmp_path / "a.toml").read_text().count("group = ") == 3
 
@@ -608,4 +608,4 @@ def test_lights_of_gltf_and_mitsuba_have_their_names(tmp_path):
     assert load(file.write(tmp_path / "a.gltf")).at(0.0).light_groups == ("Key.001", "light2")
     emitters = '<emitter type="point" id="rim"/><emitter type="constant"/>'
     (tmp_path / "a.xml").write_text(f'<scene version="3.0.0"><shape type="sphere"/>{emitters}</scene>')
-    assert load(tmp_path / "a.xml").at(0.0).light_groups == ("rim", "environment")
+    assert load(tmp_path / "a.xml").at(0.0).light_groups == ("rim",)

@@ -98,10 +98,6 @@ def texel_of_sky(row: int, column: int, decimals: int = 6) -> See:
     return lambda scene: np.round(scene.at(0.0).environment.radiance[row, column], decimals)  # type: ignore[union-attr]
 
 
-def light_group(scene: Scene) -> str:
-    return scene.at(0.0).light_groups[0]
-
-
 def sky(name: str) -> See:
     return lambda scene: getattr(scene.at(0.0).environment, name)
 
@@ -489,7 +485,7 @@ CASES: dict[str, tuple[str, tuple[str | int, ...], dict[str, Example]]] = {
         {
             "kind": Example(lit("direction"), [0, 0, 1], OBJECT + "[[light]]\npower = 1\ndirection = [0, 0, 2]\n"),
             "parent": Example(lit("position"), [0, 3, 0]),
-            "group": Example(light_group, "key"),
+            "group": Example(lambda scene: scene.at(0.0).light_groups[0], "key"),
         },
     ),
     'light with kind = "point"': (
@@ -539,7 +535,7 @@ CASES: dict[str, tuple[str, tuple[str | int, ...], dict[str, Example]]] = {
             "sky": Example(texel_of_sky(0, 0, 1), [0.1, 0.2, 0.4], OBJECT + "[environment]\n"),
             "degrees": Example(sky("axes"), TURNED_SKY),
             "parent": Example(sky("axes"), TURNED_SKY),
-            "group": Example(light_group, "sky"),
+            "group": Example(lambda scene: scene.at(0.0).environment_group, "sky"),
         },
     ),
     "environment.sky": (
