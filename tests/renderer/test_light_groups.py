@@ -194,6 +194,21 @@ def test_clamped_samples_still_add_up():
     np.testing.assert_allclose(film.light_groups.sum(axis=2), film.linear, rtol=1e-6, atol=1e-9)
 
 
+def test_a_film_that_goes_on_has_the_same_groups():
+    with opened(lamps(), "sppm", layers="groups", light_groups=len(NAMES), **SMALL) as driver:
+        made = [driver.render_pass(index) for index in range(4)]
+        whole, begun, resumed = (Film(16, 12, columns_of(driver.settings)) for _ in range(3))
+    for index, one in enumerate(made):
+        whole.add(one)
+        if index < 2:
+            begun.add(one)
+    resumed.resume(2, begun.sums())
+    for one in made[2:]:
+        resumed.add(one)
+    np.testing.assert_array_equal(resumed.light_groups, whole.light_groups)
+    assert whole.light_groups.shape == (12, 16, len(NAMES), 3)
+
+
 CHOSEN = Settings(driver="path", size=(12, 9), passes=3, device="cpu", threads=1, quiet=True, layers=("lights",))
 
 
