@@ -42,7 +42,7 @@ from renderer.drivers.driver import (
     within_crop,
 )
 from renderer.drivers.pass_site import PassSite, cropped, pixels_by_tile
-from renderer.film.layers import LAYER_BIAS, columns_of
+from renderer.film.layers import LAYER_BIAS, LAYER_COLUMNS, columns_of
 from renderer.photons.lookup import PhotonLookup, no_photons
 from renderer.scene.group_scenes import groups_of
 from renderer.scene.packed_scene import PackedScene, pack_camera, pack_scene
@@ -310,7 +310,7 @@ class EyeDriver(Driver):
     @property
     def _has_features(self) -> bool:
         """Returns whether pictures have layers of what the eye meets first."""
-        return columns_of(self.settings) > LAYER_BIAS + 1
+        return LAYER_COLUMNS[self.settings.layers] > LAYER_BIAS + 1
 
     @in_waves_too
     def trace_pass(self, index: int, site: PassSite) -> Radiance:

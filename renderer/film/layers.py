@@ -36,15 +36,8 @@ Doubles = npt.NDArray[np.float64]
     LAYER_END,
 ) = 0, 3, 4, 7, 10, 11, 12, 13, 22, 23
 
-#: How many columns there are, by what is asked for. Light groups have three columns each, behind them all; "groups" has
-#: the columns of all layers, but photons of the layers of light are not traced.
-LAYER_COLUMNS = {
-    "beauty": LAYER_BIAS,
-    "bias": LAYER_ALBEDO,
-    "features": LAYER_LIGHT,
-    "groups": LAYER_END,
-    "all": LAYER_END,
-}
+#: How many columns there are, by what is asked for. Light groups have three columns each, behind all of them.
+LAYER_COLUMNS = {"beauty": LAYER_BIAS, "bias": LAYER_ALBEDO, "features": LAYER_LIGHT, "all": LAYER_END}
 
 #: The group of light that is in none of them, or whose groups are told otherwise.
 NO_GROUP = -1
@@ -61,7 +54,8 @@ BIAS_FACTOR = 3.7
 
 def columns_of(settings: "RenderSettings") -> int:
     """Returns how many columns the passes of a picture have."""
-    return LAYER_COLUMNS[settings.layers] + 3 * settings.light_groups
+    groups = settings.light_groups
+    return LAYER_END + 3 * groups if groups else LAYER_COLUMNS[settings.layers]
 
 
 @inlined

@@ -259,8 +259,6 @@ def layers_for(settings: Settings) -> str:
     wanted = set(layers_wanted(settings))
     if wanted & set(LIGHT_LAYERS):
         return "all"
-    if GROUPS_LAYER in wanted:
-        return "groups"
     if settings.denoise or wanted & set(FEATURE_LAYERS):
         return "features"
     return "beauty" if settings.target_noise is None else "bias"
