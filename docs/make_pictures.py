@@ -174,6 +174,9 @@ LIGHTS = {
     "sky": '[environment]\nimage = "sky.npy"\n',
 }
 
+#: Two light groups, and by what they are multiplied in a picture of other colours.
+TWO_LAMPS = LIGHTS["spot"] + 'group = "spot"\n' + PANEL.replace("EMISSION", "")
+FACTORS = ((0.3, 0.5, 1.0), (1.6, 0.8, 0.3))
 
 #: Stops, where most of a picture is dark and the meter would take that for its subject.
 EXPOSURES = {"spot": -1.0}
@@ -187,7 +190,7 @@ def main(prefix: str = "") -> None:
         for name, scene, settings in pictures(Path(folder)):
             if name.startswith(prefix):
                 picture = renderer.render(scene, device="cpu", quiet=True, **{"size": SIZE, **settings})
-                save(picture.pixels if "layers" not in settings else mattes(picture), PICTURES / f"{name}.png")
+                save(SHOWN.get(name, lambda picture: picture.pixels)(picture), PICTURES / f"{name}.png")
                 print(f"{name}: {picture.statistics['seconds.total']:.1f} s", flush=True)
 
 
@@ -198,6 +201,18 @@ def mattes(picture: renderer.Picture) -> Any:
     colors = np.random.default_rng(1).random((int(numbers.max()) + 1, 3))
     mixed = (colors[np.maximum(numbers, 0).astype(int)] * shares[..., None]).sum(axis=3)
     return np.rint(255.0 * np.concatenate([mixed[:, :, 0], mixed[:, :, 1]], axis=1)).astype(np.uint8)
+
+
+def light_groups(picture: renderer.Picture) -> Any:
+    """Returns the light of each group of a picture as a screen shows it, side by side, and in the end all of it with
+    other colours, (height, n * width, 3) uint8."""
+    groups = list(picture.layers.values())
+    mixed = sum(group * np.float32(factor) for group, factor in zip(groups, FACTORS, strict=True))
+    return np.concatenate([picture.mapping(one) for one in (picture.image, *groups, mixed)], axis=1)
+
+
+#: What is shown of pictures with layers.
+SHOWN = {"mattes": mattes, "light-groups": light_groups}
 
 
 def save(pixels: Any, path: Path) -> None:
@@ -216,6 +231,8 @@ def pictures(folder: Path) -> Iterator[tuple[str, str, dict[str, Any]]]:
         scene = scene_file(folder / f"light-{name}.toml", MATERIALS["diffuse"], lights)
         how = {"driver": "photon", "passes": 400} if name == "fog" else {"driver": "path", "passes": 128}
         yield f"light-{name}", scene, how | {"exposure": EXPOSURES.get(name)}
+    scene = scene_file(folder / "light-groups.toml", MATERIALS["plastic"], TWO_LAMPS)
+    yield "light-groups", scene, {"driver": "path", "passes": 128, "layers": ("lights",)}
     yield "mattes", "kitchen", {"driver": "ao", "passes": 1, "size": (320, 240), "layers": ("cryptomatte",)}
 
 

@@ -153,7 +153,14 @@ class LightView(Protocol):
         """Returns the unit direction that a light's transform turns a direction (3,) of any length to."""
 
 
-class LightSource(ABC):
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Grouped:
+    """Is in a light group, by its name; "" where nobody has named one."""
+
+    group: str = ""
+
+
+class LightSource(Grouped, ABC):
     """Describes a light in its place, and a kind of lights by what all of them have in common.
 
     kind: as `scenes.model.Light` has it.
@@ -191,7 +198,7 @@ class LightSource(ABC):
 
 
 @dataclass(frozen=True, eq=False)
-class EnvironmentSource:
+class EnvironmentSource(Grouped):
     """Describes the light from all around, as `scenes.model.Environment` does; its transform turns it."""
 
     radiance: Floats
@@ -282,6 +289,12 @@ class Document:
         if self.lights or self.environment is not None:
             return True
         return self.is_lit_by_glow and self.glows
+
+    @property
+    def light_groups(self) -> tuple[str, ...]:
+        """Returns the names of the light groups of all lights. Those that nobody has named are called by their numbers,
+        from 1."""
+        return tuple(source.group or f"light{number}" for number, source in enumerate(self.lights, 1))
 
     @property
     def glows(self) -> bool:

@@ -90,6 +90,7 @@ class Material:
     normal_map: index of normals in the frame of the texture, or -1: red along u, green up the image, blue outward, the
         byte 128 for zero; the first two are multiplied with normal_scale.
     bump_map: index of heights, or -1, whose mean over the channels, 0..1, times bump_scale is in metres.
+    group: name of the light group of what it emits; "" for the name of the material.
     own: numbers, colours and paths of files that only surfaces of this kind have, by the names that their shader gives
         them; one that is left out has the value that the shader says.
     """
@@ -123,6 +124,7 @@ class Material:
     normal_scale: float = 1.0
     bump_map: int = -1
     bump_scale: float = 1.0
+    group: str = ""
     own: Mapping[str, float | Color | str] = field(default_factory=dict, hash=False)
 
     @property
@@ -248,6 +250,9 @@ class Snapshot:
     cameras: all of them, by name.
     background: seen by the eye alone.
     environment: the light from all around, if there is any.
+    light_groups: names of the light groups of all lights that the scene has at any time.
+    shown_lights: which of these `lights` are, by their numbers from 0.
+    environment_group: that of the environment, if the scene has one at any time.
     """
 
     name: str
@@ -264,6 +269,9 @@ class Snapshot:
     cameras: Mapping[str, Camera] = field(default_factory=dict)
     background: Color = (0.0, 0.0, 0.0)
     environment: Environment | None = None
+    light_groups: tuple[str, ...] = ()
+    shown_lights: tuple[int, ...] = ()
+    environment_group: str = ""
 
     @property
     def cut_out(self) -> npt.NDArray[np.bool_]:

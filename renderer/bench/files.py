@@ -29,7 +29,7 @@ from renderer.drivers.driver import RenderSettings
 from renderer.errors import UsageError
 from renderer.film.film import Film
 from renderer.film.image_file import make_default_folder, png_texts
-from renderer.film.layers import LAYER_COLUMNS
+from renderer.film.layers import columns_of
 from renderer.film.tone_mapping import ToneMapping
 from renderer.scene.render_context import TracerChoice, context_of
 from renderer.version import SOFTWARE
@@ -170,7 +170,7 @@ def view_picture(snapshot: Snapshot, view: ViewPoint, tracer: Tracer) -> Image.I
     width, height = VIEW_SIZE
     settings = RenderSettings(width=width, height=height, layers="features")
     with closing(DRIVERS["ao"](replace(snapshot, camera=view.camera), tracer, settings)) as driver:
-        film = Film(width, height, LAYER_COLUMNS[settings.layers])
+        film = Film(width, height, columns_of(settings))
         for index in range(VIEW_PASSES):
             film.add(driver.render_pass(index))
     return Image.fromarray(ToneMapping(curve="linear")(film.linear * (0.1 + 0.9 * film.layers["albedo"])))

@@ -39,6 +39,7 @@ from renderer.camera_paths.paths import (
 )
 from renderer.camera_paths.photon_light import (
     KNOWN_IRRADIANCE,
+    PHOTON_GROUPS,
     PHOTON_LAYERS,
     PHOTON_LIGHT,
     add_known_lights,
@@ -62,8 +63,9 @@ from renderer.camera_paths.vertices import (
     show_bases,
     width_at,
 )
-from renderer.film.layers import DIRECT_LIGHT, LAYER_BIAS, add_radiance
+from renderer.film.layers import DIRECT_LIGHT, LAYER_BIAS, LAYER_END, NO_GROUP, add_radiance
 from renderer.photons.media import go_through_borders, keep_media, look_at_borders
+from renderer.scene.light_groups import LIGHT_GROUPS
 from renderer.scene.materials import BsdfTable
 from renderer.scene.media import tables_of
 from renderer.scene.photon_scene import BENT, GLOWS, HAS_MEDIA, IN_MEDIUM, MAPPED, MIXED, SHEET
@@ -233,7 +235,7 @@ def light_missed(i: int, data: tuple[EyeJob, EyeBatch]) -> None:
     """Light the pixel of a camera ray that met nothing."""
     job, batch = data
     if batch.prim_ids[i] == MISS:
-        add_radiance(job.image, Long(batch.paths[EYE_PIXEL, i]), (1.0, 1.0, 1.0), DIRECT_LIGHT)
+        add_radiance(job.image, Long(batch.paths[EYE_PIXEL, i]), (1.0, 1.0, 1.0), DIRECT_LIGHT, NO_GROUP)
 
 
 @inlined
@@ -245,7 +247,7 @@ def occlude(queue: Queue, view: View, rays: tuple[int, int], data: tuple[EyeJob,
         look_at_surfaces(job.scene, queue, view, hits)
         draw(job.task, view.chunk, hits, True, (STREAM_SCATTER, 1, 0))
         each(look_about, whole(hits), view.chunk)
-        keep_shadow_rays(view.chunk, hits, (shadows, 0), Float32(job.reach))
+        keep_shadow_rays(view.chunk, hits, (shadows, 0), Float32(job.reach), address(view.chunk.state))
     return looked, 0
 
 
@@ -267,6 +269,8 @@ def eye_needs(diffuse: int, columns: int) -> frozenset[str]:
         PHOTON_LIGHT: diffuse in ASKING,
         PHOTON_LAYERS: diffuse in ASKING and columns > LAYER_BIAS,
         KNOWN_IRRADIANCE: diffuse == GATHER,
+        PHOTON_GROUPS: diffuse in ASKING and columns > LAYER_END,
+        LIGHT_GROUPS: columns > LAYER_END,
     }
     return frozenset(name for name, there in is_there.items() if there)
 

@@ -6,7 +6,15 @@ from typing import NamedTuple
 import numpy as np
 from numba import types
 
-from renderer.camera_paths.paths import SHADOW_MEDIA, SHADOW_WORDS, EyeChunk, ShadowRays, bounces_of, limit_ray
+from renderer.camera_paths.paths import (
+    SHADOW_MEDIA,
+    SHADOW_WORDS,
+    SPECULAR_ONLY,
+    EyeChunk,
+    ShadowRays,
+    bounces_of,
+    limit_ray,
+)
 from renderer.camera_paths.sampler import draw
 from renderer.camera_paths.task import EyeTask
 from renderer.camera_paths.vertices import EVEN, Rules, Seeing, Vertices, may_go_on, radiance_gain
@@ -19,7 +27,18 @@ from renderer.scene.photon_scene import HAS_MEDIA
 from renderer.shading.chunks import ALL_BITS, NO_BITS, Long, ray_columns
 from renderer.shading.scattering import LIGHT, frame_at, in_frame, next_origin, parameters_at, seen_at
 from renderer.simd.bsdf_kinds import BsdfKind, call_at, evaluate
-from renderer.simd.columns import WORD_BYTES, column, column_bytes, get, get3, get_word, rows, set_column, three
+from renderer.simd.columns import (
+    WORD_BYTES,
+    column,
+    column_bytes,
+    get,
+    get3,
+    get_int,
+    get_word,
+    rows,
+    set_column,
+    three,
+)
 from renderer.simd.loops import each, each_alone, whole
 from renderer.simd.packing import list_indices, pack_columns
 from renderer.simd.rows import gather_columns
@@ -85,7 +104,11 @@ def add_shadow_rays(
         if scene.photon_scene.flags & HAS_MEDIA:
             each(enter_towards_light, whole(hits), (chunk, tables_of(scene.photon_scene.media)))
             keep_shadow_media(chunk, hits, shadows, sample)
-        keep_shadow_rays(chunk, hits, (shadows, sample), ONE)
+        states = address(chunk.state)
+        if len(scene.groups.of_lamps) > 0:
+            each_alone(tell_group, hits, (chunk, address(scene.groups.of_lamps)))
+            states = address(chunk.light)
+        keep_shadow_rays(chunk, hits, (shadows, sample), ONE, states)
 
 
 @inlined
@@ -93,7 +116,7 @@ def sample_lights(scene: PackedScene, vertices: Vertices, hits: int, sample: int
     """Choose a light for each vertex, and write what comes from a point of it if nothing is in between."""
     chunk, lights = vertices.chunk, scene.light_records
     stratum = (Float32(sample), vertices.rules.samples)
-    is_plain = not lights.has_others and lights.kinds == 0
+    is_plain = not lights.has_others and lights.kinds == 0 and len(scene.groups.of_lamps) == 0
     if lights.tree.levels > 0:
         choose_by_tree(lights.tree, stratum, chunk, hits)
     else:
@@ -353,11 +376,20 @@ def light_vertex(i: int, data: Seeing) -> None:
 
 
 @inlined
-def keep_shadow_rays(chunk: EyeChunk, hits: int, slot: tuple[ShadowRays, int], end: float) -> None:
+def tell_group(i: int, data: tuple[EyeChunk, int]) -> None:
+    """Write, in place of a vertex's light, the state of its shadow ray with the group of that light.
+    data: also has the address of the groups of the lamps."""
+    chunk, groups = data
+    chunk.light[i] = Int(chunk.state[i] & SPECULAR_ONLY) | get_int(groups, chunk.light[i])
+
+
+@inlined
+def keep_shadow_rays(chunk: EyeChunk, hits: int, slot: tuple[ShadowRays, int], end: float, states: int) -> None:
     """Move the shadow rays that carry something behind those that there are of their sample.
 
     slot: all shadow rays, and which sample these are of.
     end: at which multiple of their directions they end.
+    states: address of the column of their states.
     """
     shadows, sample = slot
     step, before = WORD_BYTES * shadows.rays.shape[2], shadows.counts[sample]
@@ -365,7 +397,7 @@ def keep_shadow_rays(chunk: EyeChunk, hits: int, slot: tuple[ShadowRays, int], e
     rays = address(shadows.rays) + 8 * step * sample + first
     radiance = address(shadows.radiance) + 3 * step * sample + first
     paths = address(shadows.paths) + SHADOW_WORDS * step * sample + first
-    sources = rows(address(chunk.start), column_bytes(), 9) + (address(chunk.pixel), address(chunk.state))
+    sources = rows(address(chunk.start), column_bytes(), 9) + (address(chunk.pixel), states)
     targets = ray_columns(rays, step) + three(radiance, step) + (paths, paths + step)
     kept = pack_columns(address(chunk.carries), (ALL_BITS, ALL_BITS), hits, sources, targets)
     each(limit_ray, whole(kept), (rays + 3 * step, rays + 7 * step, end))

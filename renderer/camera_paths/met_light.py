@@ -25,7 +25,16 @@ from renderer.camera_paths.paths import (
     EyeJob,
 )
 from renderer.camera_paths.vertices import EDGE, width_at
-from renderer.film.layers import CAUSTIC_LIGHT, DIRECT_LIGHT, INDIRECT_LIGHT, add_radiance
+from renderer.film.layers import (
+    CAUSTIC_LIGHT,
+    DIRECT_LIGHT,
+    INDIRECT_LIGHT,
+    LAYER_END,
+    NO_GROUP,
+    add_radiance,
+    add_to_group,
+)
+from renderer.scene.light_groups import LIGHT_GROUPS
 from renderer.scene.light_tree import chance_at
 from renderer.scene.media import tables_of
 from renderer.scene.packed_scene import PackedScene
@@ -36,7 +45,7 @@ from renderer.simd.loops import each, each_alone, whole
 from renderer.simd.packing import pack_numbered
 from renderer.simd.ways import Way, call_way, for_each_way
 from shaders.environment import Sky, sky_of
-from shaders.float32 import ONE, ZERO, Float32
+from shaders.float32 import ONE, ZERO, Float32, Ints
 from shaders.lights.kind import Light
 from shaders.lights.registry import kinds_with, light_pdf
 from shaders.lights.row import LIGHT_KIND
@@ -54,9 +63,10 @@ ANYWHERE = (ZERO, ZERO, ZERO)
 
 
 class MetLight(NamedTuple):
-    """What the light that a path meets is weighed with."""
+    """What the light that a path meets is weighed with, and where it goes."""
 
     pixel: int  # whose light the path brings
+    group: int  # the light's, or NO_GROUP
     state: np.uint32  # of the path, see `paths.DEPTH_MASK`
     throughput: Color  # of the path, see `paths.EYE_THROUGHPUT`
     unmapped: Color  # likewise
@@ -80,10 +90,17 @@ class Meeting(NamedTuple):
 @inlined
 def add_met_light(job: EyeJob, met: MetLight, radiance: Color) -> None:
     """Add light that a path has met, without what the caustic map has brought of it."""
+    light = brought_by(met, radiance)
+    add_radiance(job.image, met.pixel, light, layer_of_met(met), met.group)
+
+
+@inlined
+def brought_by(met: MetLight, radiance: Color) -> Color:
+    """Returns what a path brings of light that it has met."""
     light = multiply(met.throughput, radiance)
     if met.pdf <= 0.0:  # by mirrors and glass, or straight to the eye
         light = multiply(light, met.unmapped)
-    add_radiance(job.image, met.pixel, light, layer_of_met(met))
+    return light
 
 
 @inlined
@@ -106,9 +123,12 @@ def add_light_from_outside(job: EyeJob, batch: EyeBatch, count: int) -> None:
     while first < count:
         leaving, looked = pick_endless(batch, chunk, first, count)
         if has_lights and leaving > 0:
+            each(face_outside, whole(leaving), chunk)
             each(meet_nothing, whole(leaving), chunk)
-            for_each_meeting(meet_of_kind, (job.scene, Float32(job.task.light_samples), chunk, leaving))
+            for_each_meeting(meet_of_kind, (job.scene, Float32(job.task.light_samples), chunk, leaving, NO_GROUP))
         each_alone(add_endless, leaving, (job, batch, chunk, has_lights))
+        if has_lights and leaving > 0 and job.image.shape[1] > LAYER_END:
+            add_groups_from_outside(job, batch, chunk, leaving)
         first += looked
 
 
@@ -124,22 +144,39 @@ def pick_endless(batch: EyeBatch, chunk: EyeChunk, first: int, count: int) -> tu
     return pack_numbered(address(batch.prim_ids) + begin, wanted, count - first, (first, address(chunk.rare)), columns)
 
 
+@unit(types.none, need=LIGHT_GROUPS)
+def add_groups_from_outside(job: EyeJob, batch: EyeBatch, chunk: EyeChunk, leaving: int) -> None:
+    """Add what listed rays meet of lights far away to the groups of these, group by group."""
+    job, batch = borrowed(job), borrowed(batch)
+    for group in range((job.image.shape[1] - LAYER_END) // 3):
+        each(meet_nothing, whole(leaving), chunk)
+        for_each_meeting(meet_of_kind, (job.scene, Float32(job.task.light_samples), chunk, leaving, group))
+        each_alone(add_endless_to_group, leaving, (job, batch, chunk, group))
+
+
 @inlined
-def meet_nothing(i: int, chunk: EyeChunk) -> None:
-    """Write that a ray has met nothing yet, and its direction as a unit vector."""
+def face_outside(i: int, chunk: EyeChunk) -> None:
+    """Write the direction of a ray as a unit vector."""
     direction = column(chunk.ray, i)
     set_column(chunk.ray, i, scale(direction, ONE / math.sqrt(dot(direction, direction))))
+
+
+@inlined
+def meet_nothing(i: int, chunk: EyeChunk) -> None:
+    """Write that a ray has met nothing yet."""
     set_column(chunk.radiance, i, (ZERO, ZERO, ZERO))
 
 
 @inlined
-def meet_of_kind(way: Way, number: int, more: tuple[PackedScene, float, EyeChunk, int]) -> None:
+def meet_of_kind(way: Way, number: int, more: tuple[PackedScene, float, EyeChunk, int, int]) -> None:
     """Add what rays meet of the lights of a kind.
-    more: also has how many shadow rays a vertex has, and how many rays there are."""
-    scene, samples, chunk, count = more
+    more: also has how many shadow rays a vertex has, how many rays there are, and the group of the lights, or NO_GROUP
+    for all of them."""
+    scene, samples, chunk, count, group = more
     lights = scene.lamps
     for light in lights.outer:
-        if lights.rows[light, LIGHT_KIND] == number:
+        is_asked = group == NO_GROUP or scene.groups.of_lamps[light] == group
+        if is_asked and lights.rows[light, LIGHT_KIND] == number:
             record, sky = record_at(scene.light_records, light), sky_of(lights.environment)
             own_samples = samples * chance_at(scene.light_records.tree, light, ANYWHERE)
             each(meet_light, whole(count), Meeting(way, record, sky, own_samples, chunk))
@@ -161,14 +198,30 @@ def add_endless(k: int, data: tuple[EyeJob, EyeBatch, EyeChunk, bool]) -> None:
     row, paths, step = Long(chunk.rare[k]), address(batch.paths), WORD_BYTES * batch.paths.shape[1]
     if job.scene.photon_scene.flags & HAS_MEDIA:
         absorb_endless_ray(paths, step, row, tables_of(job.scene.photon_scene.media))
+    met = met_outside(batch, row)
+    if met.state & SPECULAR_ONLY:  # a backdrop for the eye, no light
+        seen, group = multiply(met.throughput, job.scene.background), job.scene.groups.of_background
+        add_radiance(job.image, met.pixel, seen, DIRECT_LIGHT, group)
+    if has_lights:
+        add_met_light(job, met, in_double(column(chunk.radiance, k)))
+
+
+@inlined
+def add_endless_to_group(k: int, data: tuple[EyeJob, EyeBatch, EyeChunk, int]) -> None:
+    """Add what ray k of the list meets of the lights of a group, outside of the scene, to this group."""
+    job, batch, chunk, group = data
+    met = met_outside(batch, Long(chunk.rare[k]))
+    add_to_group(job.image, met.pixel, brought_by(met, in_double(column(chunk.radiance, k))), group)
+
+
+@inlined
+def met_outside(batch: EyeBatch, row: int) -> MetLight:
+    """Returns what light is weighed with that a ray of a batch meets outside of the scene."""
+    paths, step = address(batch.paths), WORD_BYTES * batch.paths.shape[1]
     throughput = in_double(get3(paths + EYE_THROUGHPUT * step, step, row))
     unmapped = in_double(get3(paths + EYE_UNMAPPED * step, step, row))
     pdf = np.float64(np.uint32(batch.paths[EYE_PDF, row]).view(np.float32))
-    met = MetLight(Long(get_word(paths, row)), batch.paths[EYE_STATE, row], throughput, unmapped, pdf)
-    if met.state & SPECULAR_ONLY:  # a backdrop for the eye, no light
-        add_radiance(job.image, met.pixel, multiply(met.throughput, job.scene.background), DIRECT_LIGHT)
-    if has_lights:
-        add_met_light(job, met, in_double(column(chunk.radiance, k)))
+    return MetLight(Long(get_word(paths, row)), NO_GROUP, batch.paths[EYE_STATE, row], throughput, unmapped, pdf)
 
 
 @unit(types.none)
@@ -195,12 +248,21 @@ def add_glow_of(k: int, data: tuple[EyeJob, EyeChunk]) -> None:
             other_pdf *= np.float64(chance_at(job.scene.light_records.tree, emitter, begin))
             weight = power_heuristic(pdf, job.task.light_samples * other_pdf)
         unmapped = in_double(column(chunk.unmapped, i))
-        met = MetLight(Long(chunk.pixel[i]), chunk.state[i], throughput, unmapped, pdf)
+        group = group_of(job, job.scene.groups.of_materials, triangle)
+        met = MetLight(Long(chunk.pixel[i]), group, chunk.state[i], throughput, unmapped, pdf)
         add_met_light(job, met, scale(emission, weight))
     if chunk.state[i] & SPECULAR_ONLY:
         cone = (np.float64(width_at(i, chunk)), -dot(direction, in_double(column(chunk.normal, i))))
         seen = multiply(throughput, backdrop_at(job.scene.surfaces, triangle, place, cone))
-        add_radiance(job.image, Long(chunk.pixel[i]), seen, DIRECT_LIGHT)
+        group = group_of(job, job.scene.groups.of_backdrops, triangle)
+        add_radiance(job.image, Long(chunk.pixel[i]), seen, DIRECT_LIGHT, group)
+
+
+@inlined
+def group_of(job: EyeJob, groups: Ints, triangle: int) -> int:
+    """Returns the group of what comes from a triangle, or NO_GROUP where groups are not told apart. groups: of the
+    materials."""
+    return Long(groups[job.scene.surfaces.material_ids[triangle]]) if job.image.shape[1] > LAYER_END else NO_GROUP
 
 
 @inlined

@@ -127,8 +127,10 @@ class EyeBatch(NamedTuple):
     counters: Longs  # of the thread; shading adds to that of LOOKUP_NANOSECONDS
 
 
-#: Rows of the paths of shadow rays.
+#: Rows of the paths of shadow rays. Where light groups are told apart, the state has that of the light in the bits of
+#: GROUP_MASK, in place of how many surfaces the path has left behind.
 SHADOW_PIXEL, SHADOW_STATE, SHADOW_MEDIA, SHADOW_WORDS = range(4)
+GROUP_MASK = DEPTH_MASK
 
 
 class ShadowRays(NamedTuple):
@@ -199,8 +201,9 @@ def add_if_free(i: int, data: tuple[ShadowRays, int, Ids, Doubles]) -> None:
 @inlined
 def add_carried(shadows: ShadowRays, slot: int, i: int, image: Doubles) -> None:
     """Add what a shadow ray carries to its pixel."""
-    layer = DIRECT_LIGHT if shadows.paths[slot, SHADOW_STATE, i] & SPECULAR_ONLY else INDIRECT_LIGHT
-    add_radiance(image, Long(shadows.paths[slot, SHADOW_PIXEL, i]), carried_by(shadows, slot, i), layer)
+    state = shadows.paths[slot, SHADOW_STATE, i]
+    layer, group = DIRECT_LIGHT if state & SPECULAR_ONLY else INDIRECT_LIGHT, Long(state & GROUP_MASK)
+    add_radiance(image, Long(shadows.paths[slot, SHADOW_PIXEL, i]), carried_by(shadows, slot, i), layer, group)
 
 
 @inlined

@@ -17,10 +17,14 @@ from renderer.film.layers import (
     LAYER_BEAUTY,
     LAYER_BIAS,
     LAYER_DENSITY,
+    LAYER_END,
     LAYER_LIGHT,
+    NO_GROUP,
     add_color,
     add_radiance,
+    add_to_group,
 )
+from renderer.photons.group_maps import GroupMaps, map_of_group
 from renderer.photons.irradiance import find_sample, irradiance_at_sample, sample_surface
 from renderer.photons.photon_map import Found, PhotonMap, find, gather, irradiance
 from renderer.photons.searching import Search, SearchPlaces, find_all
@@ -39,6 +43,12 @@ from tracecore.compilation.vector import address
 
 #: What units are for: light of photons, layers of it, and irradiance known nearby.
 PHOTON_LIGHT, PHOTON_LAYERS, KNOWN_IRRADIANCE = "photon light", "layers of photon light", "known irradiance"
+
+#: And light of photons, of light groups.
+PHOTON_GROUPS = "light groups of photon light"
+
+#: Photons of a pass, and those of each light group.
+Maps = tuple[PhotonMap, GroupMaps]
 
 #: By how much the inner disc of a bias estimate is smaller than that of the search.
 INNER_RADIUS = math.sqrt(0.5)
@@ -69,11 +79,11 @@ def add_photon_light(job: EyeJob, chunk: EyeChunk, search: Search, hits: int) ->
     each(ask_radius, whole(hits), (chunk, search, Float32(job.task.radius), np.int32(job.task.max_bounces)))
     if len(job.lookup.radii) > 0:
         each_alone(ask_radius_of_pixel, hits, (job, chunk, search))
-    add_all_found(job, job.lookup.photon_map, chunk, search, hits)
-    caustics = job.lookup.parts.caustics
-    if job.task.diffuse == PARTLY and caustics.photons > 0:
+    parts = job.lookup.parts
+    add_all_found(job, (job.lookup.photon_map, parts.groups), chunk, search, hits)
+    if job.task.diffuse == PARTLY and parts.caustics.photons > 0:
         each_alone(ask_radius_of_followed, hits, (job, chunk, search))
-        add_all_found(job, caustics, chunk, search, hits)
+        add_all_found(job, (parts.caustics, parts.caustic_groups), chunk, search, hits)
 
 
 @inlined
@@ -113,17 +123,18 @@ def ask_radius(i: int, data: tuple[EyeChunk, Search, float, np.int32]) -> None:
 
 
 @inlined
-def add_all_found(job: EyeJob, photon_map: PhotonMap, chunk: EyeChunk, search: Search, hits: int) -> None:
-    """Add the light that the photons of a map bring the vertices of a chunk, within the radii that were asked for."""
+def add_all_found(job: EyeJob, maps: Maps, chunk: EyeChunk, search: Search, hits: int) -> None:
+    """Add the light that the photons of a map bring the vertices of a chunk, within the radii that were asked for.
+    maps: also has those of light groups."""
     places = SearchPlaces(address(chunk.position), address(chunk.normal), address(chunk.shading))
-    each_alone(add_found_light, find_all(photon_map, search, places, hits), (job, photon_map, chunk, search))
+    each_alone(add_found_light, find_all(maps[0], search, places, hits), (job, maps, chunk, search))
 
 
 @inlined
-def add_found_light(k: int, data: tuple[EyeJob, PhotonMap, EyeChunk, Search]) -> None:
-    """Add the light that photons bring vertex k of the list to the picture and, where they are asked for, to the bias
-    and to the layers. data: also has the map that they are of, and what was found."""
-    job, photon_map, chunk, search = data
+def add_found_light(k: int, data: tuple[EyeJob, Maps, EyeChunk, Search]) -> None:
+    """Add the light that photons bring vertex k of the list to the picture and, where they are asked for, to the bias,
+    to the layers and to light groups. data: also has the maps that they are of, and what was found."""
+    job, (photon_map, groups), chunk, search = data
     i, photons = Long(search.found[k]), Long(search.photons[k])
     if photons == 0:
         return
@@ -137,6 +148,17 @@ def add_found_light(k: int, data: tuple[EyeJob, PhotonMap, EyeChunk, Search]) ->
     light = PhotonLight(place_of(chunk, i), radius, bounces_of(chunk.state[i]), arriving, radiance)
     if image.shape[1] > LAYER_BIAS:
         add_photon_layers(job, photon_map, pixel, (chunk.state[i] & SPECULAR_ONLY) != 0, light)
+        if image.shape[1] > LAYER_END:
+            add_photon_groups(job, groups, pixel, light)
+
+
+@unit(types.none, need=PHOTON_GROUPS)
+def add_photon_groups(job: EyeJob, groups: GroupMaps, pixel: int, light: PhotonLight) -> None:
+    """Add what photons bring to light groups. groups: of the map that they are of."""
+    job, groups = borrowed(job), borrowed(groups)
+    for group in range(len(groups.records)):
+        photon_map = map_of_group(groups, group, job.lookup.photon_map)
+        add_to_group(job.image, pixel, part_of(light, photon_map, light.radius, light.between), group)
 
 
 @unit(types.none, need=PHOTON_LAYERS)
@@ -199,7 +221,7 @@ def add_known_lights(job: EyeJob, chunk: EyeChunk, hits: int, shadows: ShadowRay
     each_alone(add_known_light, hits, (job, chunk))
     if job.scene.photon_scene.flags & HAS_MEDIA:
         keep_shadow_media(chunk, hits, shadows, slot)
-    keep_shadow_rays(chunk, hits, (shadows, slot), ONE)
+    keep_shadow_rays(chunk, hits, (shadows, slot), ONE, address(chunk.state))
 
 
 @inlined
@@ -216,7 +238,7 @@ def add_known_light(i: int, data: tuple[EyeJob, EyeChunk]) -> None:
         return
     light = reflected(chunk, i, irradiance_at_sample(known, nearest.sample, bounces_of(chunk.state[i]) - 1))
     if not nearest.is_doubtful:
-        add_radiance(job.image, Long(chunk.pixel[i]), light, INDIRECT_LIGHT)
+        add_radiance(job.image, Long(chunk.pixel[i]), light, INDIRECT_LIGHT, NO_GROUP)
     elif largest(light) > 0.0:
         ends = line_of_sight(place, np.float64(chunk.clearance[i]), sample_surface(known.samples, nearest.sample))
         set_column(chunk.start, i, in_single(ends[0]))

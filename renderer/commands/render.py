@@ -78,6 +78,7 @@ what is written:
              (direct), by mirrors and glass alone (caustic), or otherwise (indirect).
              With --layers depth,position these alone, and other ones: variance (square of noise); of the middle of each
              pixel position (X, Y, Z), uv (U, V), and the numbers of material and triangle, -1 where nothing is.
+             With --layers lights light.NAME of each lamp or group of lamps, which add up to R, G, B.
              With --denoise a .png shows the picture without noise, and an .exr has a layer 'denoised' of it; R, G, B
              and .npy stay as they are.
   FILE.png.json  statistics, see below; those of FILE.exr are FILE.exr.json, and so on

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, NamedTuple, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from renderer.film.layers import LAYER_BIAS, LAYER_COLUMNS
+from renderer.film.layers import LAYER_BIAS, LAYER_COLUMNS, columns_of
 from renderer.photons.batch import PhotonTask
 from renderer.photons.counts import PhotonCounts
 from renderer.photons.photon_map import Words
@@ -138,6 +138,7 @@ class Driver:
     name, summary: by which it is chosen, and a line for the help.
     takes: which of `settings.picture.DRIVER_SETTINGS` do something for it; all others are refused.
     layers: the most columns that its passes have, a name of `layers.LAYER_COLUMNS`.
+    has_light_groups: whether it tells apart which lamps light comes from.
     curve: by which its pictures are shown where the user names none.
     caustics: which it sees.
     is_opaque: whether sheets that let light straight through are solid to it.
@@ -167,6 +168,7 @@ class Driver:
     summary: ClassVar[str] = ""
     takes: ClassVar[frozenset[str]] = frozenset()
     layers: ClassVar[str] = "bias"
+    has_light_groups: ClassVar[bool] = False
     curve: ClassVar[str] = "reinhard"
     caustics: ClassVar[Caustics] = Caustics.ALL
     is_opaque: ClassVar[bool] = False
@@ -318,7 +320,7 @@ def photons_of_a_pass(settings: RenderSettings) -> int:
 
 def image_bytes(settings: RenderSettings) -> int:
     """Returns how much memory the images of a pass take."""
-    return IMAGES_OF_PASS * 8 * LAYER_COLUMNS[settings.layers] * settings.width * settings.height
+    return IMAGES_OF_PASS * 8 * columns_of(settings) * settings.width * settings.height
 
 
 def pass_bytes(driver: type[Driver], settings: RenderSettings, stored: float = STORED_GUESS) -> int:

@@ -42,8 +42,9 @@ from renderer.drivers.driver import (
     within_crop,
 )
 from renderer.drivers.pass_site import PassSite, cropped, pixels_by_tile
-from renderer.film.layers import LAYER_BIAS, LAYER_COLUMNS
+from renderer.film.layers import LAYER_BIAS, LAYER_COLUMNS, columns_of
 from renderer.photons.lookup import PhotonLookup, no_photons
+from renderer.scene.group_scenes import groups_of
 from renderer.scene.packed_scene import PackedScene, pack_camera, pack_scene
 from scenes.model import Snapshot
 from shaders.float32 import Longs
@@ -106,6 +107,7 @@ class EyeDriver(Driver):
 
     takes: ClassVar[frozenset[str]] = frozenset({*EYE_SETTINGS, *MATERIAL_SETTINGS})
     layers: ClassVar[str] = "all"
+    has_light_groups: ClassVar[bool] = True
     diffuse: ClassVar[int] = FOLLOW
     run_loop: ClassVar[Any] = staticmethod(run_eye_paths)
     reach: float = 0.0
@@ -119,6 +121,8 @@ class EyeDriver(Driver):
     def __init__(self, snapshot: Snapshot, tracer: Tracer, settings: RenderSettings) -> None:
         super().__init__(snapshot, tracer, settings)
         self.scene: PackedScene = pack_scene(snapshot)
+        if settings.light_groups:
+            self.scene = self.scene._replace(groups=groups_of(snapshot, self.scene))
         if settings.shading == "cpu":
             self._get_ready()
         self.camera = pack_camera(snapshot.camera, settings.width, settings.height, settings.pixel_filter)
@@ -136,7 +140,7 @@ class EyeDriver(Driver):
 
     def _get_ready(self) -> None:
         """Has the code of loops on the CPU be there."""
-        make_eye_paths_ready(self.scene.bsdfs, self.diffuse, LAYER_COLUMNS[self.settings.layers])
+        make_eye_paths_ready(self.scene.bsdfs, self.diffuse, columns_of(self.settings))
         load_all(self.code)
 
     @cached_property
@@ -149,6 +153,8 @@ class EyeDriver(Driver):
             return "as was asked for"
         if self.settings.is_logged:
             return "a timeline tells what threads of the CPU do"
+        if self.settings.light_groups:
+            return "only the CPU tells light groups apart"
         from renderer.gpu.waves import why_not
 
         reason = why_not(self.scene, self.tracer)
@@ -228,7 +234,7 @@ class EyeDriver(Driver):
 
     def _job_of_waves(self) -> EyeJob:
         task, lookup = self.task_of_waves()
-        return self.eye_job(self.pixels, task, lookup, np.zeros((1, LAYER_COLUMNS[self.settings.layers])))
+        return self.eye_job(self.pixels, task, lookup, np.zeros((1, columns_of(self.settings))))
 
     def task_of_waves(self) -> tuple[EyeTask, PhotonLookup]:
         """Returns what passes on a GPU have in common: a task, and photons of the same kind as theirs."""
@@ -367,7 +373,7 @@ class EyeDriver(Driver):
         return self._light_samples()
 
     def trace_eye_paths(self, site: PassSite, task: EyeTask, lookup: PhotonLookup) -> Radiance:
-        shape = self.settings.height * self.settings.width, LAYER_COLUMNS[self.settings.layers]
+        shape = self.settings.height * self.settings.width, columns_of(self.settings)
         job = self.eye_job(site.pixels, task, lookup, site.team.zeros(shape))
         self.on_job(job)
         return self.run_eye_loop(site, self.run_loop, job, self._eye_slots)

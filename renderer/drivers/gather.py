@@ -6,7 +6,7 @@ from renderer.drivers.pass_photons import CAUSTIC, WHOLE, PassPhotons, PhotonReq
 from renderer.drivers.photon import PhotonDriver
 from renderer.drivers.search_radius import pass_radius, photon_radius
 from renderer.photons.irradiance import irradiance_map
-from renderer.photons.lookup import PhotonLookup, PhotonParts, empty_map, look_up
+from renderer.photons.lookup import PhotonLookup, look_up, parts_of
 from scenes.model import Snapshot
 from tracecore.dispatch.tracer import Tracer
 
@@ -27,6 +27,7 @@ class GatherDriver(PhotonDriver):
     summary = "final gather: photons light what the eye's surfaces see; smoother than photon, slower"
     takes = PhotonDriver.takes - {"guide_share"}
     diffuse = GATHER
+    has_light_groups = False
 
     def __init__(self, snapshot: Snapshot, tracer: Tracer, settings: RenderSettings) -> None:
         super().__init__(snapshot, tracer, settings)
@@ -51,7 +52,7 @@ class GatherDriver(PhotonDriver):
         in_order, scale = photons.in_order(WHOLE)
         far = irradiance_map(in_order, self.far_radius_of(index), scale, photons.site.team)
         caustics = photons.build_map(CAUSTIC, self.radius_of(index))
-        return look_up(caustics, far, PhotonParts(caustics=caustics, direct=empty_map()))
+        return look_up(caustics, far, parts_of(caustics))
 
     def _shadow_slots(self) -> int:
         """Returns one slot more, for rays that look whether known irradiance is in sight."""

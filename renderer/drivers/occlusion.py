@@ -27,6 +27,7 @@ class OcclusionDriver(EyeDriver):
     caustics = Caustics.NONE
     is_opaque = True
     has_paths = False
+    has_light_groups = False
     ray_class = RayClass.OCCLUSION
     diffuse = OCCLUDE
     run_loop = staticmethod(run_occlusion)

@@ -1,6 +1,7 @@
 """The photons of a pass: which are traced, and the maps that are built of them."""
 
 from dataclasses import dataclass
+from itertools import count, takewhile
 from typing import NamedTuple
 
 import numpy as np
@@ -8,6 +9,7 @@ import numpy as np
 from renderer.drivers.pass_site import PassSite
 from renderer.photons.batch import PHOTON_SETTINGS, PhotonTask
 from renderer.photons.building import MapMemory, pieces_of, sorted_map
+from renderer.photons.group_maps import GroupMaps, no_group_maps, side_by_side
 from renderer.photons.lookup import PhotonLookup, PhotonParts, empty_map, look_up
 from renderer.photons.photon_map import PHOTON_WORDS, PhotonMap, Words
 from renderer.photons.store import PhotonStore, in_order
@@ -23,6 +25,11 @@ WHOLE, CAUSTIC, DIRECT = "whole", "caustics", "direct"
 #: Photons of a pass, or of a range of them, by the name of the map that is made of them: (n, PHOTON_WORDS) uint32, in
 #: order of photon index and bounce.
 Photons = dict[str, Words]
+
+
+def group_key(name: str, group: int) -> str:
+    """Returns the name of the map of the photons of a light group, of those of a name."""
+    return f"{name} of group {group}"
 
 
 class PhotonRequest(NamedTuple):
@@ -72,9 +79,16 @@ class PassPhotons:
         return made
 
     def build_layered_map(self, radius: float) -> PhotonLookup:
-        """Returns all photons in a map, and in maps of their own those that layers tell apart."""
+        """Returns all photons in a map, and in maps of their own those that layers and light groups tell apart."""
         whole, caustics, direct = (self.build_map(name, radius) for name in (WHOLE, CAUSTIC, DIRECT))
-        return look_up(whole, parts=PhotonParts(caustics, direct))
+        groups = (self.build_group_maps(name, radius) for name in (WHOLE, CAUSTIC))
+        return look_up(whole, parts=PhotonParts(caustics, direct, *groups))
+
+    def build_group_maps(self, name: str, radius: float) -> GroupMaps:
+        """Returns the photons of a name in maps of each light group; none where groups are not told apart."""
+        groups = takewhile(lambda group: group_key(name, group) in self.requests, count())
+        maps = [self.build_map(group_key(name, group), radius) for group in groups]
+        return side_by_side(maps) if maps else no_group_maps()
 
     def in_order(self, name: str) -> tuple[Words, float]:
         """Returns the photons of a name, (n, PHOTON_WORDS) uint32, and the watts of a stored flux of 1."""

@@ -4,7 +4,7 @@ from renderer.camera_paths.task import CAUSTICS
 from renderer.drivers.driver import RenderSettings
 from renderer.drivers.pass_photons import CAUSTIC, PassPhotons, PhotonRequests
 from renderer.drivers.photon import PhotonDriver
-from renderer.photons.lookup import PhotonLookup, PhotonParts, empty_map, look_up
+from renderer.photons.lookup import PhotonLookup, look_up, parts_of
 from scenes.model import Snapshot
 from tracecore.dispatch.tracer import Tracer
 
@@ -28,9 +28,10 @@ class PathCausticsDriver(PhotonDriver):
 
     def photon_requests(self, index: int) -> PhotonRequests:
         """Returns which photons a pass traces: those that make caustics."""
-        return self.caustic_requests(index)
+        return self.with_groups(self.caustic_requests(index))
 
     def build_map(self, index: int, photons: PassPhotons) -> PhotonLookup:
         """Returns the caustic photons of a pass in a map."""
         caustics = photons.build_map(CAUSTIC, self.radius_of(index))
-        return look_up(caustics, parts=PhotonParts(caustics=caustics, direct=empty_map()))
+        groups = photons.build_group_maps(CAUSTIC, self.radius_of(index))
+        return look_up(caustics, parts=parts_of(caustics, groups=groups))

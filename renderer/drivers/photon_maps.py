@@ -20,6 +20,7 @@ from renderer.drivers.pass_photons import (
     PassPhotons,
     PhotonRequest,
     PhotonRequests,
+    group_key,
     photon_task,
 )
 from renderer.drivers.pass_site import PassSite
@@ -32,6 +33,7 @@ from renderer.photons.photon_map import Words
 from renderer.photons.store import PHOTON_RAYS, PHOTONS_STORED
 from renderer.photons.targets import NO_SPHERES, Targets
 from renderer.photons.tracing import PHOTON_CODE, trace_photons
+from renderer.scene.group_scenes import scene_of_group
 from renderer.scene.packed_scene import PackedScene
 from scenes.model import Snapshot
 from shaders.float32 import Doubles, Longs
@@ -76,6 +78,8 @@ class PhotonMapDriver(EyeDriver):
         super().__init__(snapshot, tracer, settings)
         self.has_sharp = bool(self.scene.are_sharp[self.scene.surfaces.material_ids].any())
         self.pixel_radii: Doubles = np.empty(0)
+        #: By the numbers of scenes in memory, which are kept, and of groups.
+        self._scenes_of_groups: dict[tuple[int, int], tuple[PackedScene, PackedScene]] = {}
         emitted = photons_of_a_pass(settings)
         self.search_with(settings.radius or self.even_radius(emitted), emitted)
         self.projected_scene = self.projected(settings.guide_share)
@@ -214,7 +218,25 @@ class PhotonMapDriver(EyeDriver):
             requests |= self.caustic_requests(index)
         if self.settings.layers == "all" and request.task.min_bounces == 0:
             requests[DIRECT] = request._replace(task=request.task._replace(max_bounces=1))
-        return requests
+        return self.with_groups(requests)
+
+    def with_groups(self, requests: PhotonRequests) -> PhotonRequests:
+        """Returns requests with those for the photons of each light group, where these are told apart: of all maps that
+        light is looked up in."""
+        groups = range(self.settings.light_groups)
+        looked_up = [CAUSTIC] if WHOLE not in requests or (self.pixel_radii < 0.0).any() else []
+        return requests | {
+            group_key(name, group): request._replace(scene=self._scene_of_group(request.scene, group))
+            for name, request in requests.items()
+            if name in (WHOLE, *looked_up)
+            for group in groups
+        }
+
+    def _scene_of_group(self, scene: PackedScene, group: int) -> PackedScene:
+        key = (id(scene), group)
+        if key not in self._scenes_of_groups:
+            self._scenes_of_groups[key] = (scene, scene_of_group(scene, group))
+        return self._scenes_of_groups[key][1]
 
     def caustic_requests(self, index: int) -> PhotonRequests:
         """Returns which photons of a pass are to make caustics: those that mirrors and glass alone bring to others."""

@@ -30,7 +30,9 @@ from renderer.film.layers import (
     LAYER_BEAUTY,
     LAYER_BIAS,
     LAYER_DENSITY,
+    LAYER_END,
     LAYER_LIGHT,
+    groups_of,
     layers_of,
 )
 from renderer.film.tone_mapping import luminance
@@ -48,7 +50,7 @@ LEAST = float(np.finfo(np.float64).tiny)
 NOISE_REACH, BRIGHTNESS_REACH = 1, 2
 
 #: Columns of a pass that hold light.
-LIGHT_COLUMNS = (slice(LAYER_BEAUTY, LAYER_ALBEDO), slice(LAYER_LIGHT, LAYER_DENSITY))
+LIGHT_COLUMNS = (slice(LAYER_BEAUTY, LAYER_ALBEDO), slice(LAYER_LIGHT, LAYER_DENSITY), slice(LAYER_END, None))
 
 #: Names of the exact sums of a film: of the picture over either half of the passes, and of what stands beside it.
 EXACT_SUMS = ("first", "second", "features")
@@ -301,6 +303,11 @@ class Film:
     def layers(self) -> dict[str, npt.NDArray[np.float32]]:
         """Returns the layers of the passes, see `layers.layers_of`."""
         return layers_of(self.total, self.passes)
+
+    @property
+    def light_groups(self) -> npt.NDArray[np.float32]:
+        """Returns the radiance of the light groups, (height, width, groups, 3)."""
+        return groups_of(self.total, self.passes)
 
     @property
     def noise(self) -> npt.NDArray[np.float32]:

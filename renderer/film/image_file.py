@@ -43,6 +43,23 @@ class FilmTime(NamedTuple):
     frames_per_second: float
 
 
+class ExrForm(NamedTuple):
+    """Says how a picture lies in an .exr.
+
+    window: which part of a picture it is, which becomes the file's data window; None for all of it.
+    film_time: of a frame, which becomes its `framesPerSecond` and `timeCode`; None for no frame.
+    is_multi: whether each layer is a part of the file, so that whoever wants one reads no other; mattes of one kind are
+        one part.
+    """
+
+    window: Window | None = None
+    film_time: FilmTime | None = None
+    is_multi: bool = False
+
+
+#: How a picture lies where nobody asks for anything else, and how the names of layers of mattes begin.
+PLAIN_FORM, MATTES = ExrForm(), "Crypto"
+
 #: Greatest denominator of frames per second: 24000/1001 and the like are among them.
 MOST_PARTS = 1001
 
@@ -168,31 +185,42 @@ def write_exr(
     path: Path,
     layers: Mapping[str, npt.NDArray[np.float32]],
     texts: Mapping[str, str],
-    window: Window | None = None,
-    film_time: FilmTime | None = None,
+    form: ExrForm = PLAIN_FORM,
 ) -> None:
     """Write layers of a picture as OpenEXR; `texts` become header attributes.
 
     layers: by name, (height, width, n) or (height, width) float32. `beauty` becomes the channels R, G, B and `depth` Z,
     as other programs expect; a layer `a` of three a.R, a.G, a.B, or a.X, a.Y, a.Z if it is
     normals or positions, of two a.U, a.V, of one a.Y, and of four also a.A.
-    window: which part of a picture they are, which becomes the file's data window; None for all of it.
-    film_time: of a frame, which becomes its `framesPerSecond` and `timeCode`; None for no frame.
     """
     import OpenEXR
 
     header = {"compression": OpenEXR.ZIP_COMPRESSION, "type": OpenEXR.scanlineimage}
-    header |= {keyword: encodable(text) for keyword, text in texts.items()}
-    if window is not None:
-        header |= _windows(window, layers["beauty"].shape)
-    if film_time is not None:
-        header |= _film_attributes(film_time)
-    channels = {name: plane for layer, values in layers.items() for name, plane in _channels(layer, values)}
-    with temporary_beside(path) as temporary, OpenEXR.File(header, channels) as file:
+    if form.window is not None:
+        header |= _windows(form.window, layers["beauty"].shape)
+    if form.film_time is not None:
+        header |= _film_attributes(form.film_time)
+    parts: dict[str, dict[str, npt.NDArray[np.float32]]] = {}
+    for layer, values in layers.items():
+        name = layer.rstrip("0123456789") if layer.startswith(MATTES) else layer
+        parts.setdefault(name if form.is_multi else "beauty", {}).update(_channels(layer, values))
+    attributes = {keyword: encodable(text) for keyword, text in texts.items()}
+    own = [attributes, *(_attributes_of_mattes(attributes) if name.startswith(MATTES) else {} for name in [*parts][1:])]
+    if form.is_multi:
+        made = zip(parts.items(), own, strict=True)
+        whole = OpenEXR.File([OpenEXR.Part(header | more, channels, name) for (name, channels), more in made])
+    else:
+        whole = OpenEXR.File(header | attributes, parts["beauty"])
+    with temporary_beside(path) as temporary, whole as file:
         try:
             file.write(str(temporary))
         except RuntimeError as error:  # of OpenEXR, whatever is wrong with the disk
             raise WriteError(path, OSError(str(error).replace(str(temporary), path.name))) from error
+
+
+def _attributes_of_mattes(attributes: Mapping[str, str]) -> dict[str, str]:
+    """Return those attributes of a header by which other programs find mattes."""
+    return {keyword: text for keyword, text in attributes.items() if keyword.startswith("cryptomatte/")}
 
 
 def _windows(window: Window, shape: tuple[int, ...]) -> dict[str, tuple[npt.NDArray[np.int32], ...]]:

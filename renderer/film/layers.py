@@ -1,5 +1,5 @@
 """The columns of an image: the picture, and beside it the bias of the photon search, features of what the eye meets
-first, and the layers of light.
+first, the layers of light, and light groups.
 
 An image is (pixels, columns) float64, as wide as what is asked for. The picture comes first, so that its bits are the
 same whatever stands beside it.
@@ -9,11 +9,16 @@ what the eye sees of lights up to there, and what comes to that surface straight
 it from a light by mirrors and glass alone. Indirect is all other light.
 """
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 import numpy.typing as npt
 
 from shaders.compilation import compiled as inlined
 from shaders.vector import Color
+
+if TYPE_CHECKING:
+    from renderer.settings.picture import RenderSettings
 
 Doubles = npt.NDArray[np.float64]
 
@@ -31,8 +36,11 @@ Doubles = npt.NDArray[np.float64]
     LAYER_END,
 ) = 0, 3, 4, 7, 10, 11, 12, 13, 22, 23
 
-#: How many columns there are, by what is asked for.
+#: How many columns there are, by what is asked for. Light groups have three columns each, behind all of them.
 LAYER_COLUMNS = {"beauty": LAYER_BIAS, "bias": LAYER_ALBEDO, "features": LAYER_LIGHT, "all": LAYER_END}
+
+#: The group of light that is in none of them, or whose groups are told otherwise.
+NO_GROUP = -1
 
 #: The layers of light, three columns each from LAYER_LIGHT on.
 DIRECT_LIGHT, INDIRECT_LIGHT, CAUSTIC_LIGHT = range(3)
@@ -44,12 +52,27 @@ DIRECT_LIGHT, INDIRECT_LIGHT, CAUSTIC_LIGHT = range(3)
 BIAS_FACTOR = 3.7
 
 
+def columns_of(settings: "RenderSettings") -> int:
+    """Returns how many columns the passes of a picture have."""
+    groups = settings.light_groups
+    return LAYER_END + 3 * groups if groups else LAYER_COLUMNS[settings.layers]
+
+
 @inlined
-def add_radiance(image: Doubles, pixel: int, radiance: Color, layer: int) -> None:
-    """Add light to the picture and, where an image has layers of light, to one of them."""
+def add_radiance(image: Doubles, pixel: int, radiance: Color, layer: int, group: int) -> None:
+    """Add light to the picture and, where an image has layers of light, to one of them and to a light group."""
     add_color(image, pixel, LAYER_BEAUTY, radiance)
     if image.shape[1] > LAYER_LIGHT:
         add_color(image, pixel, LAYER_LIGHT + 3 * layer, radiance)
+        if group != NO_GROUP:
+            add_to_group(image, pixel, radiance, group)
+
+
+@inlined
+def add_to_group(image: Doubles, pixel: int, radiance: Color, group: int) -> None:
+    """Add light to a light group, where an image has some."""
+    if image.shape[1] > LAYER_END:
+        add_color(image, pixel, LAYER_END + 3 * group, radiance)
 
 
 @inlined
@@ -81,3 +104,9 @@ def layers_of(sums: Doubles, passes: int) -> dict[str, npt.NDArray[np.float32]]:
             made[name] = sums[..., LAYER_LIGHT + 3 * layer : LAYER_LIGHT + 3 * layer + 3] / max(passes, 1)
         made["density"] = sums[..., LAYER_DENSITY] / max(passes, 1)
     return {name: values.astype(np.float32) for name, values in made.items()}
+
+
+def groups_of(sums: Doubles, passes: int) -> npt.NDArray[np.float32]:
+    """Returns the radiance of light groups, (height, width, groups, 3). sums, passes: as `layers_of` has them."""
+    groups: Doubles = sums[..., LAYER_END:] / max(passes, 1)
+    return groups.reshape(*sums.shape[:2], -1, 3).astype(np.float32)

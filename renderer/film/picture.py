@@ -28,10 +28,12 @@ class Picture:
     layer_names: of what was asked for beside the picture.
     first_hits: layers of the middles of pixels, and what covers these, by name.
     material_names: of all materials, where mattes of them are kept.
+    group_names: of the light groups, where these are told apart.
     is_denoised: whether it is shown without noise.
     is_finished: whether it has all passes that were asked for.
     window: which part of a picture it is, or None for all of it.
     film_time: which frame of a film it is, where its file is to say so.
+    is_multi_part: whether an .exr of it has a part for each layer.
     """
 
     film: Film
@@ -41,10 +43,12 @@ class Picture:
     layer_names: tuple[str, ...] = ()
     first_hits: Mapping[str, npt.NDArray[np.float32]] = field(default_factory=dict)
     material_names: tuple[str, ...] = ()
+    group_names: tuple[str, ...] = ()
     is_denoised: bool = False
     is_finished: bool = True
     window: image_file.Window | None = None
     film_time: image_file.FilmTime | None = None
+    is_multi_part: bool = False
 
     def __repr__(self) -> str:
         """Return what it is, in a line."""
@@ -79,17 +83,24 @@ class Picture:
         albedo, normal, direct, indirect, caustic: (height, width, 3) float32. depth (world units), noise (standard
         error of `image`), density (photons found per square metre and pass): (height, width) float32. denoised: as
         `image`, where `denoise` was asked for. By name alone: variance (square of noise), what `first_hits` of
-        `renderer.scene` tells of the middles of pixels, and cryptomatte, which `coverage` of `renderer.camera_paths`
-        tells.
+        `renderer.scene` tells of the middles of pixels, cryptomatte, which `coverage` of `renderer.camera_paths` tells,
+        and for lights `light.NAME` of each light group, as `image`: together they are the image.
         """
         found = dict(self.film.layers)
         if self.layer_names:
             noise = self.film.noise
             known = {**found, "noise": noise, "variance": np.square(noise), **self.first_hits}
-            found = {name: layer for name, layer in known.items() if name in self.layer_names}
+            found = {name: layer for name, layer in known.items() if name in self.layer_names} | self._light_groups
         if self.is_denoised:
             found["denoised"] = self._denoised
         return found
+
+    @property
+    def _light_groups(self) -> dict[str, npt.NDArray[np.float32]]:
+        if not self.group_names:
+            return {}
+        groups = np.moveaxis(self.film.light_groups, 2, 0)
+        return {f"light.{name}": group for name, group in zip(self.group_names, groups, strict=True)}
 
     @property
     def pixels(self) -> npt.NDArray[np.uint8]:
@@ -117,7 +128,8 @@ class Picture:
 
                     mattes = Mattes(layers.pop(COVERAGE_LAYER), self.material_names)
                     layers, texts = layers | mattes.layers(), texts | mattes.header()
-                image_file.write_exr(path, layers, texts, self.window, self.film_time)
+                form = image_file.ExrForm(self.window, self.film_time, self.is_multi_part)
+                image_file.write_exr(path, layers, texts, form)
             case ".npy":
                 image_file.write_array(path, self.image)
             case _:

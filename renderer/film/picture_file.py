@@ -103,13 +103,17 @@ def _read_exr(path: Path) -> PictureFile:
 
     with OpenEXR.File(str(path), header_only=True) as file:
         (left, upper), (right, lower) = file.header()["dataWindow"]
-        channels = len(file.header()["channels"])
+        channels = sum(len(part.header["channels"]) for part in file.parts)
     shape = (int(lower) - int(upper) + 1, int(right) - int(left) + 1)
     _check_size(path, shape)
     if channels > MOST_CHANNELS or channels * shape[0] * shape[1] > MOST_NUMBERS:
         raise UsageError(f"cannot read '{path}': {channels} channels of {shape[1]}x{shape[0]} pixels are too many")
+    found: dict[str, Floats] = {}
     with OpenEXR.File(str(path)) as file:
-        found = {name: np.array(channel.pixels, np.float32) for name, channel in file.channels().items()}
+        for part in file.parts:  # channels that several parts have are those of the first one, or called by their part
+            for name, channel in part.channels.items():
+                own = name if name not in found else part.name() if name == "RGB" else f"{part.name()}.{name}"
+                found[own] = np.array(channel.pixels, np.float32)
     layers = {name: plane for name, plane in _layers_of(found).items() if plane.shape[:2] == shape}
     if not layers:
         raise UsageError(f"cannot read '{path}': it has no channel of the size of its picture")

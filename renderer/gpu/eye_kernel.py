@@ -178,7 +178,8 @@ def job_of(wave: EyeWave, own: int) -> EyeJob:
         wave.reaches[own],
         task.sampler,
     )
-    parts = PhotonParts(map_of(wave, own, CAUSTIC_MAP), map_of(wave, own, DIRECT_MAP))
+    no_groups = job.lookup.parts.groups
+    parts = PhotonParts(map_of(wave, own, CAUSTIC_MAP), map_of(wave, own, DIRECT_MAP), no_groups, no_groups)
     like, samples = job.lookup.irradiance.values, map_of(wave, own, SAMPLE_MAP)
     values = like if samples.photons == 0 else array_at(like, wave.maps[own, SAMPLE_MAP].values, CHANNELS)
     known = IrradianceMap(samples, map_of(wave, own, OTHER_MAP), values, wave.far_reaches[own])

@@ -6,16 +6,19 @@ from typing import NamedTuple
 import numpy as np
 
 from renderer.photons.building import build_photon_map
+from renderer.photons.group_maps import GroupMaps, no_group_maps
 from renderer.photons.irradiance import IrradianceMap, no_irradiance
 from renderer.photons.photon_map import PHOTON_WORDS, PhotonMap
 from shaders.float32 import Doubles, Longs
 
 
 class PhotonParts(NamedTuple):
-    """Some photons of a map, where layers of light are told apart."""
+    """Some photons of a map, where layers of light or light groups are told apart."""
 
     caustics: PhotonMap  # those that mirrors and glass alone have brought
     direct: PhotonMap  # those straight from a light
+    groups: GroupMaps  # those of each light group
+    caustic_groups: GroupMaps  # likewise, of the caustics
 
 
 class PhotonLookup(NamedTuple):
@@ -35,8 +38,19 @@ def look_up(
     photon_map: PhotonMap, irradiance_map: IrradianceMap | None = None, parts: PhotonParts | None = None
 ) -> PhotonLookup:
     """Returns photons that are looked for within the radius of the task."""
-    far, known = irradiance_map or no_irradiance(), parts or PhotonParts(empty_map(), empty_map())
+    far, known = irradiance_map or no_irradiance(), parts or parts_of(empty_map())
     return PhotonLookup(photon_map, far, known, np.empty(0), np.empty(0, np.int64))
+
+
+def parts_of(
+    caustics: PhotonMap,
+    direct: PhotonMap | None = None,
+    groups: GroupMaps | None = None,
+    caustic_groups: GroupMaps | None = None,
+) -> PhotonParts:
+    """Returns some photons of a map; those that nobody gives are none."""
+    none = no_group_maps()
+    return PhotonParts(caustics, direct or empty_map(), groups or none, caustic_groups or none)
 
 
 @cache

@@ -112,7 +112,7 @@ def picture_bytes(
     most_passes: that are made, or None for no end.
     sharing: says which processes of this host make it.
     """
-    from renderer.film.layers import LAYER_ALBEDO, LAYER_COLUMNS
+    from renderer.film.layers import LAYER_ALBEDO, columns_of
 
     width, height = settings.film_size
     processes, pictures, members = sharing.members + 1, 1, sharing.members
@@ -124,7 +124,7 @@ def picture_bytes(
         from renderer.drivers.shares import run_of
 
         films += RUNS_AT_ONCE * members if run_of(most_passes, members) > 1 else 0
-    columns = LAYER_COLUMNS[settings.layers]
+    columns = columns_of(settings)
     sums = FILM_SUMS * min(columns, LAYER_ALBEDO) + FEATURE_SUMS * max(0, columns - LAYER_ALBEDO)
     of_picture = {"film": width * height * (8 * films * sums + FILE_BYTES)}
     of_picture["passes under way"] = _passes_bytes(driver, settings, most_passes, members, processes)
@@ -203,14 +203,14 @@ def _waves_bytes(snapshot: "Snapshot", settings: "RenderSettings", driver: "type
     """Returns the bytes of what is shaded on a GPU, where that has room for all (`renderer.gpu`)."""
     from renderer.camera_paths.lighting import MAX_LIGHT_SAMPLES
     from renderer.drivers.driver import MAP_BYTES, photons_of_a_pass
-    from renderer.film.layers import LAYER_COLUMNS
+    from renderer.film.layers import columns_of
     from renderer.gpu.eye_waves import MOST_PASSES, PATHS_TOGETHER
     from renderer.gpu.photon_waves import MOST_PHOTONS, PHOTON_BYTES
 
     pixels = settings.width * settings.height
     passes = max(1, min(PATHS_TOGETHER // pixels, MOST_PASSES))
     waves = WAVE_PATHS * (PATH_BYTES + SHADOW_BYTES * (1 + MAX_LIGHT_SAMPLES))
-    images = 2 * 8 * LAYER_COLUMNS[settings.layers] * passes * pixels  # of the passes under way, and of those before
+    images = 2 * 8 * columns_of(settings) * passes * pixels  # of the passes under way, and of those before
     parts = {"scene that is shaded": sum(scene_bytes(snapshot).values()), "waves and images": waves + images}
     if driver.traces_photons:
         stored = int(STORED_BY_PASS * photons_of_a_pass(settings))

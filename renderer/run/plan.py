@@ -13,6 +13,7 @@ from renderer.errors import UsageError
 from renderer.film.image_file import FilmTime
 from renderer.film.tone_mapping import Chromaticity, ToneMapping, chromaticity_of
 from renderer.run.memory import Estimate, Sharing, picture_bytes
+from renderer.scene.light_groups import group_names
 from renderer.scene.render_context import RenderContext, SceneView, TracerChoice
 from renderer.settings.picture import (
     DEFAULT_FILTER,
@@ -23,6 +24,7 @@ from renderer.settings.picture import (
     DRAFT_PASSES,
     DRAFT_SHARE,
     FEATURE_LAYERS,
+    GROUPS_LAYER,
     LIGHT_LAYERS,
     USUAL_LAYERS,
     Settings,
@@ -153,6 +155,7 @@ class Plan:
             crop=crop,
             pixel_filter=chosen.filter or DEFAULT_FILTER,
             layers=layers_for(chosen),
+            light_groups=len(group_names(snapshot)) if GROUPS_LAYER in self.layers else 0,
             is_logged=chosen.timeline is not None,
         )
 

@@ -26,9 +26,9 @@ from renderer.run import first_run
 from renderer.run.memory import check_fits
 from renderer.run.picture.make_picture import make_picture, picture_by_pass
 from renderer.run.picture.picture_files import written_files
-from renderer.run.plan import Plan, layers_for
+from renderer.run.plan import Plan, layers_for, layers_wanted
 from renderer.scene.render_context import RenderContext, context_of, gpu_found_meanwhile, viewing_of
-from renderer.settings.picture import AUTO_DRIVER, DEFAULT_DRIVER, DRIVER_SETTINGS, Settings
+from renderer.settings.picture import AUTO_DRIVER, DEFAULT_DRIVER, DRIVER_SETTINGS, GROUPS_LAYER, Settings
 from scenes import loading
 from scenes.document import Scene
 from scenes.files.memory import limit_memory
@@ -259,6 +259,8 @@ def check_driver(settings: Settings, driver_name: str) -> None:
             raise UsageError(f"driver {driver_name} {lack}")
     if settings.is_shared and driver.is_sequential and settings.shutter is not None:
         raise UsageError(f"driver {driver_name} makes its passes one after the other; leave out --gpus and --cluster")
+    if GROUPS_LAYER in layers_wanted(settings) and not driver.has_light_groups:
+        raise UsageError(f"driver {driver_name} does not tell lamps apart; leave {GROUPS_LAYER} out of --layers")
     if LAYER_COLUMNS[layers_for(settings)] > LAYER_COLUMNS[driver.layers]:
         asked = "denoise" if layers_for(replace(settings, denoise=False)) == "beauty" else "layers"
         raise UsageError(f"driver {driver_name} makes no layers beside the picture; leave out {option(asked)}")
@@ -292,6 +294,8 @@ def check_output(settings: Settings, path: Path) -> None:
     for name in ("exposure", "tone_map", "white_point"):
         if getattr(settings, name) is not None and suffix in (".exr", ".npy"):
             raise UsageError(f"{option(name)} is for .png alone; '{path}' holds linear radiance; leave it out")
+    if settings.exr != "single" and suffix != ".exr":
+        raise UsageError(f"--exr is for .exr alone; leave it out, or name an .exr instead of '{path}' with -o")
     if settings.layers and suffix != ".exr":
         raise UsageError(f"--layers needs a file that can hold them; name an .exr instead of '{path}' with -o")
     if settings.denoise and suffix == ".npy":

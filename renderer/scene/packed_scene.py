@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from renderer.scene.light_groups import NO_GROUPS, LightGroups
 from renderer.scene.light_records import LightRecords, join_spheres, pack_light_records
 from renderer.scene.light_tree import pack_light_tree
 from renderer.scene.materials import (
@@ -81,6 +82,7 @@ class PackedScene(NamedTuple):
     lamps: the lights as eye paths know them: all triangles of a ball are one (`renderer.scene.light_records`). Where
         there is a tree each has the probability 1, as the tree has that of the choice.
     light_records: what shadow rays read of the lamps.
+    groups: of the lamps, where these are told apart (`renderer.scene.light_groups`).
     """
 
     surfaces: SurfaceArrays
@@ -93,6 +95,7 @@ class PackedScene(NamedTuple):
     photon_scene: PhotonScene
     lamps: LightArrays
     light_records: LightRecords
+    groups: LightGroups = NO_GROUPS
 
 
 def texture_look(texture: Texture) -> Look:

@@ -288,9 +288,7 @@ def join_triangles(lights: LightArrays) -> tuple[Doubles, Doubles, Bools]:
     lights, and which of them are parallelograms.
     """
     halves = are_halves(lights.rows)
-    is_half, indices = halves.any(axis=1), np.arange(len(halves))
-    before = np.maximum.accumulate(np.where(is_half, -1, indices))
-    pairs = np.flatnonzero(is_half & ((indices - before) % 2 == 1))  # the first, third, fifth... of each run
+    pairs = first_halves(halves)
     if not len(pairs):
         return lights.rows, lights.probability, np.zeros(len(lights.rows), np.bool_)
     stays, is_square = np.ones(len(halves), np.bool_), np.zeros(len(halves), np.bool_)
@@ -305,6 +303,13 @@ def join_triangles(lights: LightArrays) -> tuple[Doubles, Doubles, Bools]:
     rows[squares, LIGHT_AREA] += lights.rows[pairs + 1, LIGHT_AREA]
     probability[squares] += lights.probability[pairs + 1]
     return rows, probability, is_square[stays]
+
+
+def first_halves(halves: Bools) -> npt.NDArray[np.intp]:
+    """Returns the lights that are joined to the next one. halves: see `are_halves`."""
+    is_half, indices = halves.any(axis=1), np.arange(len(halves))
+    before = np.maximum.accumulate(np.where(is_half, -1, indices))
+    return np.flatnonzero(is_half & ((indices - before) % 2 == 1))  # the first, third, fifth... of each run
 
 
 def are_halves(rows: Doubles) -> Bools:

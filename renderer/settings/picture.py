@@ -1,6 +1,5 @@
 """This module has the settings of a picture: what is asked for, the keywords of `renderer.render` and the options of
-`tracecore render`; and what is resolved of it for the loops over rays and photons, which take it by its names.
-"""
+`tracecore render`; and what is resolved of it for the loops over rays and photons, which take it by its names."""
 
 from __future__ import annotations
 
@@ -48,15 +47,15 @@ LIGHT_LAYERS = ("direct", "indirect", "caustic", "density")
 FEATURE_LAYERS = ("albedo", "normal", "depth")
 USUAL_LAYERS = (*LIGHT_LAYERS, *FEATURE_LAYERS, "noise")
 FIRST_HIT_LAYERS, COVERAGE_LAYER = ("position", "uv", "material", "object", "triangle"), "cryptomatte"
-LAYER_NAMES = (*USUAL_LAYERS, "variance", *FIRST_HIT_LAYERS, COVERAGE_LAYER)
+GROUPS_LAYER = "lights"  # stands for a layer of each light group (`renderer.scene.light_groups`)
+LAYER_NAMES = (*USUAL_LAYERS, "variance", *FIRST_HIT_LAYERS, COVERAGE_LAYER, GROUPS_LAYER)
 
 #: Settings that say how a cluster is reached, and all that say who shares the work out, as they are where nobody does.
 OF_CLUSTER = ("insecure_cluster", "tls_ca", "tls_cert", "tls_key")
 UNSHARED: dict[str, Any] = dict.fromkeys(("gpus", "cluster", *OF_CLUSTER)) | {"insecure_cluster": False}
 
 #: Headings of the help.
-_FILES = "files"
-_PICTURE, _CAMERA, _LIGHT = "picture", "camera", "light transport"
+_FILES, _PICTURE, _CAMERA, _LIGHT = "files", "picture", "camera", "light transport"
 TRACING = "tracing (none of it changes the picture, but for the seed)"
 
 
@@ -92,8 +91,7 @@ class Settings(Checked):
     )
     strict: bool = setting(
         Flag(),
-        "whatever the picture lacks, such as a missing file or a medium that is left out, is an error instead of a "
-        "note",
+        "whatever the picture lacks, such as a missing file or a medium left out, is an error instead of a note",
         default=False,
         group="scene",
     )
@@ -111,8 +109,7 @@ class Settings(Checked):
     )
     checkpoint: float | None = setting(
         Number(0, 1e9),
-        "save what --resume needs in OUTPUT.checkpoint at this interval in seconds, and when interrupted, until the "
-        "picture is finished",
+        "save what --resume needs in OUTPUT.checkpoint this often, seconds, and on interrupts, until it is finished",
         metavar="S",
         fallback="60, from two minutes on",
         group=_FILES,
@@ -178,9 +175,12 @@ class Settings(Checked):
     layers: bool | tuple[str, ...] = setting(
         FlagOrNames(LAYER_NAMES),
         "also keep direct, indirect and caustic light, albedo, normals and more, or only the layers that are named; "
-        "needs an .exr file",
+        "lights is a layer for each light group; needs an .exr file",
         default=False,
         group=_PICTURE,
+    )
+    exr: str = setting(
+        Choice(("single", "multi")), "an .exr has one part, or one for each layer", default="single", group=_PICTURE
     )
     denoise: bool = setting(
         Flag(), "denoise the picture by Open Image Denoise (extra denoise)", default=False, group=_PICTURE
@@ -276,8 +276,7 @@ class Settings(Checked):
     )
     update: Literal["auto", "refit", "rebuild"] | None = setting(
         Choice(("auto", "refit", "rebuild")),
-        "tree of an animation from frame to frame: refit it, rebuild it, or whichever takes less time; the picture is "
-        "the same",
+        "tree of an animation from frame to frame: refit it, rebuild it, or the faster of both; same picture",
         fallback=DEFAULT_UPDATE,
         group=_CAMERA,
     )
@@ -459,7 +458,7 @@ class RenderSettings:
     shading: where hits are shaded: "cpu", "gpu", or "auto": there where it can be.
     pixel_filter: a name of `FILTER_NAMES`.
     sampler: a name of `SAMPLER_NAMES`.
-    layers: which layers there are beside the picture, a name of `renderer.film.layers.LAYER_COLUMNS`.
+    layers, light_groups: a name of `renderer.film.layers.LAYER_COLUMNS`, and how many light groups there are.
     projection: whether photons are sent where they matter.
     guide_share: share of the photons of `photon` and `sppm` that go to mirrors and glass, below 1.
     is_logged: whether it is noted what each thread does when.
@@ -479,6 +478,7 @@ class RenderSettings:
     pixel_filter: str = "box"
     sampler: str = "sobol"
     layers: str = "beauty"
+    light_groups: int = 0
     projection: bool = True
     guide_share: float = 0.0
     is_logged: bool = False

@@ -23,7 +23,7 @@ import scenes
 from renderer.drivers import DRIVERS
 from renderer.errors import RenderError
 from renderer.film.film import Film
-from renderer.film.layers import LAYER_COLUMNS
+from renderer.film.layers import columns_of
 from renderer.film.picture import Picture
 from renderer.run import statistics
 from renderer.run.memory import check_fits
@@ -123,7 +123,7 @@ class SceneShow:
 
     def _expose(self, source: PassSource, record: PictureRecord, facts: Mapping[str, Any]) -> None:
         plan, settings, shown_at = source.plan, source.driver.settings, -math.inf
-        film = Film(*settings.film_size, LAYER_COLUMNS[settings.layers], plan.settings.clamp)
+        film = Film(*settings.film_size, columns_of(settings), plan.settings.clamp)
 
         def show(*, is_finished: bool, **more: str) -> None:
             self.picture = replace(record.picture(film), is_finished=is_finished)

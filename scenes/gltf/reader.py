@@ -1,7 +1,7 @@
 """This module makes a document of a glTF file: its meshes where its nodes have them, materials, cameras, lights and
 animations."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -94,7 +94,7 @@ class GltfReader:
         """Adds the camera and the light of a node."""
         light = light_of(self.file, node)
         if light is not None:
-            self.document.lights.append(light)
+            self.document.lights.append(replace(light, group=node.item.text("name")))
         camera = add_camera(self.file, self.document, node)
         if camera is not None and node.outer is not WORLD:
             span = self.document.animation

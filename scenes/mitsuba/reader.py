@@ -247,7 +247,7 @@ class MitsubaReader:
         sources = build(self.textures, properties)
         properties.finish("sampling_weight", "name")
         for source in sources:
-            if not self.document.add_light(source):
+            if not self.document.add_light(replace(source, group=element.attributes.get("id", ""))):
                 raise element.error("expected one emitter of type constant, envmap, sky or sunsky at most")
 
     # --- cameras ------------------------------------------------------------------------------------------------------

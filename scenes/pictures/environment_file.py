@@ -79,7 +79,7 @@ def read_npy(path: Path) -> Floats:
 
 
 def read_exr(path: Path) -> Floats:
-    """Reads the colours of an OpenEXR file of one part."""
+    """Reads the colours of an OpenEXR file, those of its first part."""
     try:
         import OpenEXR
     except ImportError as error:
@@ -97,15 +97,17 @@ def read_exr(path: Path) -> Floats:
 
 
 def check_header(path: Path, headers: list[dict[str, Any]]) -> None:
-    """Raises SceneFileError unless there is one part, of few channels and not too large: all would be decoded."""
+    """Raises SceneFileError unless there are few channels in all and no part is too large: all would be decoded."""
     channels = sum(len(header["channels"]) for header in headers)
-    if len(headers) != 1 or channels > MAX_CHANNELS:
-        message = f"expected one part of at most {MAX_CHANNELS} channels, got {len(headers)} of {channels} in all"
-        raise SceneFileError(path, None, message)
-    lower, upper = headers[0]["dataWindow"]
-    width, height = (max(int(last) - int(first) + 1, 0) for first, last in zip(lower, upper, strict=True))
-    check_shape(path, (height, width, 3))
-    count_pixels(path, width * height, path.stat().st_size)
+    if channels > MAX_CHANNELS:
+        raise SceneFileError(path, None, f"expected at most {MAX_CHANNELS} channels, got {channels}")
+    pixels = 0
+    for header in headers:
+        lower, upper = header["dataWindow"]
+        width, height = (max(int(last) - int(first) + 1, 0) for first, last in zip(lower, upper, strict=True))
+        check_shape(path, (height, width, 3))
+        pixels += width * height
+    count_pixels(path, pixels, path.stat().st_size)
 
 
 def colors(channels: dict[str, npt.NDArray[Any]]) -> Floats:

@@ -215,6 +215,9 @@ class SceneEvaluator:
             textures=tuple(self.document.textures),
             lights=self.lights_at(time),
             camera=camera,
+            light_groups=self.document.light_groups,
+            shown_lights=self.shown_lights(time),
+            environment_group=self.environment_group,
             cameras=cameras,
             background=self.document.background,
             environment=self.environment_at(time),
@@ -301,6 +304,17 @@ class SceneEvaluator:
         with np.errstate(all="ignore"):  # what overflows is not finite, and found
             lights = [(source, source.light_at(view)) for source in self.document.lights]
             return tuple(light for source, light in lights if view.pose(source).shown)
+
+    def shown_lights(self, time: float) -> tuple[int, ...]:
+        """Returns the numbers, from 0, of the lights that shine at a time."""
+        view = EvaluatedLights(self, time)
+        return tuple(number for number, source in enumerate(self.document.lights) if view.pose(source).shown)
+
+    @property
+    def environment_group(self) -> str:
+        """Returns the name of the light group of the light from all around, if there is any at some time."""
+        source = self.document.environment
+        return "" if source is None else source.group or "environment"
 
     def environment_at(self, time: float) -> Environment | None:
         """Returns the light from all around, as it is turned at a time, if there is any."""

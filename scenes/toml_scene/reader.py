@@ -229,7 +229,8 @@ def camera_of(values: dict[str, Any], frame: AxisFrame, place: Place) -> Camera:
 def light_of(values: dict[str, Any], hierarchy: GroupTree, place: Place) -> LightSource:
     """Makes a light by its kind."""
     transform = hierarchy.transform(values["parent"], place)
-    return SOURCES[values["kind"]].read(values, transform, place)
+    light = SOURCES[values["kind"]].read(values, transform, place)
+    return replace(light, group=values["group"] or "")
 
 
 def environment_of(values: dict[str, Any], frame: AxisFrame, hierarchy: GroupTree, place: Place) -> EnvironmentSource:
@@ -241,7 +242,8 @@ def environment_of(values: dict[str, Any], frame: AxisFrame, hierarchy: GroupTre
     turn = rotation(UP_TURNS[frame.up]).T @ rotation(quaternion(np.array([0.0, 1.0, 0.0]), values["degrees"]))
     if not np.array_equal(turn, np.eye(4)):
         transform = transform.inner(matrix=turn)
-    return EnvironmentSource(radiance(values, frame, place), transform, Origin(place.path))
+    group = values["group"] or ""
+    return EnvironmentSource(radiance(values, frame, place), transform, Origin(place.path), group=group)
 
 
 def radiance(values: dict[str, Any], frame: AxisFrame, place: Place) -> Floats:

@@ -11,12 +11,12 @@ from typing import Any, TypeGuard
 
 import numpy as np
 
-from scenes.document import BentMesh, Document, EnvironmentSource, LightSource, Scene
+from scenes.document import BentMesh, Document, EnvironmentSource, Grouped, LightSource, Scene
 from scenes.export.keyed import with_keys
 from scenes.files.marks import WRITTEN_BY, write_array, write_arrays
 from scenes.files.written_file import WriteError
 from scenes.keys.place import BARE_KEY
-from scenes.model import PICTURES, Texture, own_files
+from scenes.model import PICTURES, Material, Texture, own_files
 from scenes.motion.tracks import Track
 from scenes.motion.transforms import Transform
 from scenes.pictures.texture_file import texture_image, write_picture
@@ -120,6 +120,11 @@ def clean(text: str) -> str:
     return text.encode("utf-8", "replace").decode("utf-8")
 
 
+def group_of(emitter: Material | Grouped) -> str | None:
+    """Returns the name of a light group, or None where nobody has named one."""
+    return clean(emitter.group) or None
+
+
 def key_text(name: str) -> str:
     """Writes a name as a key."""
     return name if BARE_KEY.fullmatch(name) else quoted(name)
@@ -221,7 +226,7 @@ class TomlLines:
             }
             for field, index in material.pictures.items():
                 values[PICTURE_KEYS[field]] = picture(files[index], self.document.textures[index], field in LINEAR)
-            yield from table(f"[materials.{key_text(name)}]", values | {"name": None})
+            yield from table(f"[materials.{key_text(name)}]", values | {"name": None, "group": group_of(material)})
 
     def object_rows(self) -> list[dict[str, Any]]:
         """Returns the tables of the parts."""
@@ -249,7 +254,7 @@ class TomlLines:
         """Returns the table of a light."""
         parent = self.group(light.transform)
         track = self.names.get(light.track) if light.track in self.document.tracks else None
-        return {"kind": light.kind} | light.written() | {"parent": parent, "track": track}
+        return {"kind": light.kind} | light.written() | {"parent": parent, "track": track, "group": group_of(light)}
 
     def environment_row(self, environment: EnvironmentSource) -> dict[str, Any]:
         """Returns the table of the environment."""
@@ -258,7 +263,7 @@ class TomlLines:
             if has_image(environment)
             else {"color": environment.radiance[0, 0]}
         )
-        return own | {"parent": self.group(environment.transform)}
+        return own | {"parent": self.group(environment.transform), "group": group_of(environment)}
 
     def is_moved(self, transform: Transform) -> bool:
         """Returns whether a track moves a transform, instead of its matrix."""

@@ -198,7 +198,7 @@ class UsdReader:
         made = LIGHTS[prim.GetTypeName()](light)
         if isinstance(made, Lamp):
             self.add_lamp(light, made)
-        elif not self.document.add_light(made):
+        elif not self.document.add_light(replace(made, group=prim.GetName())):
             self.file.note("of several dome lights the first one shines alone")
 
     def add_lamp(self, light: LightPrim, made: Lamp) -> None:

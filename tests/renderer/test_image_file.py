@@ -67,6 +67,56 @@ def test_layers_of_an_exr(tmp_path: Path) -> None:
     np.testing.assert_array_equal(planes["noise.Y"], LINEAR[..., 1])
 
 
+def test_an_exr_of_several_parts(tmp_path: Path) -> None:
+    """They have the channels of a file of one part, and layers of mattes are one of them."""
+    openexr = pytest.importorskip("OpenEXR", reason="the extra [exr] is not installed")
+    mattes = np.zeros((2, 3, 4), np.float32)
+    layers = {"beauty": LINEAR, "light.lamp01": LINEAR + 1.0, "depth": LINEAR[..., 0] + 3.0}
+    layers |= {"CryptoObject00": mattes, "CryptoObject01": mattes, "CryptoMaterial00": mattes}
+    texts = {"scene": "cornell", "cryptomatte/1/name": "CryptoObject"}
+    form = image_file.ExrForm(image_file.Window(4, 5, 20, 10), image_file.FilmTime(3, 24.0), is_multi=True)
+    image_file.write_exr(tmp_path / "multi.exr", layers, texts, form)
+    image_file.write_exr(tmp_path / "single.exr", layers, texts, form._replace(is_multi=False))
+    with openexr.File(str(tmp_path / "multi.exr"), separate_channels=True) as file:
+        parts = {part.name(): (dict(part.header), dict(part.channels)) for part in file.parts}
+        channels = {name: channel.pixels for _, own in parts.values() for name, channel in own.items()}
+    assert list(parts) == ["beauty", "light.lamp01", "depth", "CryptoObject", "CryptoMaterial"]
+    assert set(parts["beauty"][1]) == {"R", "G", "B"}
+    assert set(parts["depth"][1]) == {"Z"}
+    assert len(parts["CryptoObject"][1]) == 8
+    for header, _ in parts.values():
+        assert np.array(header["dataWindow"]).tolist() == [[4, 5], [6, 6]]
+        assert np.array(header["displayWindow"]).tolist() == [[0, 0], [19, 9]]
+    assert parts["beauty"][0]["scene"] == "cornell"
+    assert [name for name, (header, _) in parts.items() if "cryptomatte/1/name" in header] == [
+        "beauty",
+        "CryptoObject",
+        "CryptoMaterial",
+    ]
+    with openexr.File(str(tmp_path / "single.exr"), separate_channels=True) as file:
+        assert len(file.parts) == 1
+        assert set(file.channels()) == set(channels)
+        for name, channel in file.channels().items():
+            np.testing.assert_array_equal(channel.pixels, channels[name])
+    both = [read_picture(tmp_path / f"{name}.exr").layers for name in ("multi", "single")]
+    assert [next(iter(layers)) for layers in both] == ["picture", "picture"]
+    assert set(both[0]) == set(both[1])
+    for name, layer in both[1].items():
+        np.testing.assert_array_equal(both[0][name], layer)
+
+
+def test_parts_of_others_with_the_same_channels(tmp_path: Path) -> None:
+    """As programs write them that call all channels R, G and B: the first part is the picture."""
+    openexr = pytest.importorskip("OpenEXR", reason="the extra [exr] is not installed")
+    header = {"compression": openexr.ZIP_COMPRESSION, "type": openexr.scanlineimage}
+    parts = [openexr.Part(dict(header), {"RGB": LINEAR + k}, name) for k, name in enumerate(("beauty", "diffuse"))]
+    with openexr.File(parts) as file:
+        file.write(str(tmp_path / "a.exr"))
+    read = read_picture(tmp_path / "a.exr")
+    np.testing.assert_array_equal(read.image, LINEAR)
+    np.testing.assert_array_equal(read.layers["diffuse"], LINEAR + 1.0)
+
+
 def test_exr_without_the_extra_names_the_remedy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "OpenEXR", None)
     with pytest.raises(UsageError, match="pip install OpenEXR"):

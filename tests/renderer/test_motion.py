@@ -183,6 +183,9 @@ def test_a_snapshot_that_differs_in_anything_to_be_seen_looks_different(field):
         "environment": Environment(radiance=np.ones((1, 1, 3), np.float32)),
         "name": "other",
         "background": (0.0, 0.0, 1.0),
+        "light_groups": ("key",),
+        "shown_lights": (0,),
+        "environment_group": "sky",
     }
     value = other[field] if field in other else getattr(still, field) + 1
     assert looks_same(still, replace(still, time=9.0, cameras={"other": FRONT}, positions=still.positions.copy()))

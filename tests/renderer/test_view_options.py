@@ -100,7 +100,7 @@ def test_a_crop_has_the_bits_of_the_whole(driver: str) -> None:
 def test_a_crop_has_its_place_in_an_exr(tmp_path: Path) -> None:
     openexr = pytest.importorskip("OpenEXR")
     window = image_file.Window(5, 3, 16, 12)
-    image_file.write_exr(tmp_path / "a.exr", {"beauty": np.ones((4, 7, 3), np.float32)}, {}, window)
+    image_file.write_exr(tmp_path / "a.exr", {"beauty": np.ones((4, 7, 3), np.float32)}, {}, image_file.ExrForm(window))
     with openexr.File(str(tmp_path / "a.exr"), header_only=True) as file:
         corners = [np.concatenate(file.header()[name]).tolist() for name in ("dataWindow", "displayWindow")]
     assert corners == [[5, 3, 11, 6], [0, 0, 15, 11]]

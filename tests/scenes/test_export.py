@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import trimesh
+from gltf_file import GltfBuilder
 
 from scenes import Scene, SceneError, load
 from scenes.aff.writer import levels
@@ -581,3 +582,30 @@ def test_materials_of_obj(tmp_path):
     assert found["glass"].transmittance == pytest.approx(0.9)
     assert np.array_equal(snapshot.textures[found["poster"].texture].pixels, animated().textures[1].pixels)
     assert np.array_equal(snapshot.textures[found["window"].texture].pixels, animated().textures[0].pixels)
+
+
+def test_light_groups_are_written_and_read(tmp_path):
+    """Names that nobody has given are not written, and follow from numbers again."""
+    lamps = [PointSource(np.zeros(3), (1.0, 1.0, 1.0), group="key"), PointSource(np.ones(3), (1.0, 1.0, 1.0))]
+    sky = EnvironmentSource(np.ones((1, 1, 3), np.float32), group="dome")
+    materials = [Material(name="panel", emission=(1.0, 1.0, 1.0), group="top"), Material(name="tube")]
+    parts = [Part(rectangle((0, 0, 0), (1, 0, 0), (0, 1, 0), material)) for material in (0, 1)]
+    document = Document(parts=parts, lights=lamps, materials=materials, environment=sky)
+    export(scene_of("a", document), tmp_path / "a.toml", 0.0)
+    read = load(tmp_path / "a.toml").at(0.0)
+    assert (read.light_groups, read.environment_group) == (("key", "light2"), "dome")
+    assert [material.group for material in read.materials] == ["top", ""]
+    assert (tmp_path / "a.toml").read_text().count("group = ") == 3
+
+
+def test_lights_of_gltf_and_mitsuba_have_their_names(tmp_path):
+    file = GltfBuilder()
+    triangle = file.primitive({"POSITION": [[0, 0, 0], [1, 0, 0], [0, 1, 0]]}, [0, 1, 2])
+    file.node(mesh=file.mesh(triangle))
+    file.header["extensions"] = {"KHR_lights_punctual": {"lights": [{"type": "point"}]}}
+    for name in ({"name": "Key.001"}, {}):
+        file.node(extensions={"KHR_lights_punctual": {"light": 0}}, **name)
+    assert load(file.write(tmp_path / "a.gltf")).at(0.0).light_groups == ("Key.001", "light2")
+    emitters = '<emitter type="point" id="rim"/><emitter type="constant"/>'
+    (tmp_path / "a.xml").write_text(f'<scene version="3.0.0"><shape type="sphere"/>{emitters}</scene>')
+    assert load(tmp_path / "a.xml").at(0.0).light_groups == ("rim",)

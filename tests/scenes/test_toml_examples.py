@@ -244,6 +244,7 @@ CASES: dict[str, tuple[str, tuple[str | int, ...], dict[str, Example]]] = {
             "mean_cosine": Example(material("mean_cosine"), 0.8),
             "priority": Example(material("priority"), 1),
             "emission": Example(material("emission"), [30, 28, 25]),
+            "group": Example(material("group"), "window"),
             "backdrop": Example(material("backdrop"), [0.8] * 3),
             "ambient": Example(material("ambient"), [0.2] * 3),
             "texture": Example(picture("texture"), [*texel("wood.png"), "repeat", "bilinear", False]),
@@ -486,6 +487,7 @@ CASES: dict[str, tuple[str, tuple[str | int, ...], dict[str, Example]]] = {
         {
             "kind": Example(lit("direction"), [0, 0, 1], OBJECT + "[[light]]\npower = 1\ndirection = [0, 0, 2]\n"),
             "parent": Example(lit("position"), [0, 3, 0]),
+            "group": Example(lambda scene: scene.at(0.0).light_groups[0], "key"),
         },
     ),
     'light with kind = "point"': (
@@ -535,6 +537,7 @@ CASES: dict[str, tuple[str, tuple[str | int, ...], dict[str, Example]]] = {
             "sky": Example(texel_of_sky(0, 0, 1), [0.1, 0.2, 0.4], OBJECT + "[environment]\n"),
             "degrees": Example(sky("axes"), TURNED_SKY),
             "parent": Example(sky("axes"), TURNED_SKY),
+            "group": Example(lambda scene: scene.at(0.0).environment_group, "sky"),
         },
     ),
     "environment.sky": (

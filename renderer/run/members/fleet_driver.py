@@ -18,7 +18,7 @@ import numpy as np
 from renderer.drivers.driver import Carried, Driver, MadeShare, Work, within_crop
 from renderer.drivers.pass_site import cropped, pixels_by_tile
 from renderer.drivers.shares import Share, part_of, run_of
-from renderer.film.layers import LAYER_COLUMNS
+from renderer.film.layers import columns_of
 from renderer.fleet.fleet import Opening
 from renderer.plugins import loaded_files
 from renderer.run.members.member_figures import member_figures
@@ -141,7 +141,7 @@ class FleetDriver(Driver):
         if len(made) == 1:
             return made[0].made.values
         settings = self.settings
-        image = np.zeros((settings.width * settings.height, LAYER_COLUMNS[settings.layers]))
+        image = np.zeros((settings.width * settings.height, columns_of(settings)))
         for part, result in made.items():
             image[part_of(self._pixels, Share(0, part, len(made)))] = result.made.values
         return within_crop(image, settings)

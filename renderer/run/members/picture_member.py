@@ -15,7 +15,7 @@ from renderer.drivers.driver import MadeShare, RenderSettings, Work
 from renderer.drivers.eye import EyeDriver
 from renderer.drivers.shares import AnyShare, Share, known, made_shares
 from renderer.film.film import Film
-from renderer.film.layers import LAYER_COLUMNS
+from renderer.film.layers import columns_of
 from renderer.run.members.member_figures import TracerReport
 from renderer.run.picture.pass_source import PassSource
 from renderer.run.plan import Plan
@@ -174,7 +174,7 @@ class PictureMember:
         if not isinstance(share, Share) or share.passes == 1:
             return [(share, answer)]
         settings = self._source.driver.settings
-        film = Film(*settings.film_size, LAYER_COLUMNS[settings.layers], self._clamp, share.index)
+        film = Film(*settings.film_size, columns_of(settings), self._clamp, share.index)
         run, indices = RunInMaking(share, film, answer), range(share.index, share.index + share.passes)
         return [(replace(share, index=index, passes=1), run) for index in indices]
 

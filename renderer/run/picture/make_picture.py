@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from renderer.atomic_file import write_each
 from renderer.film.film import Film
-from renderer.film.layers import LAYER_COLUMNS
+from renderer.film.layers import columns_of
 from renderer.film.picture import Picture
 from renderer.interrupts import held_back, interrupted, interruptible, let_through
 from renderer.plain_text import as_it_is
@@ -96,7 +96,7 @@ def finish_picture(begun: BegunPicture, path: Path | None, *, is_frame: bool = F
     settings, chosen = source.driver.settings, plan.settings
     limits = plan.limits.after(checkpoints.spent.seconds)
     with closing(source), held_back():
-        film = Film(*settings.film_size, LAYER_COLUMNS[settings.layers], chosen.clamp, limits.first)
+        film = Film(*settings.film_size, columns_of(settings), chosen.clamp, limits.first)
         checkpoints.take_up(source.driver, film)
         record = PictureRecord(source, start, checkpoints.spent)
         files = PictureFiles(path, record, checkpoints, is_frame=is_frame)
@@ -118,7 +118,7 @@ def picture_by_pass(context: RenderContext, plan: Plan) -> Iterator[Picture]:
     settings = plan.driver_settings(context.snapshot)
     with closing(PassSource(context, plan, settings, is_contained=True)) as source:
         record = PictureRecord(source, start)
-        film = Film(*settings.film_size, LAYER_COLUMNS[settings.layers], plan.settings.clamp)
+        film = Film(*settings.film_size, columns_of(settings), plan.settings.clamp)
         for is_last in expose(source, film, plan.limits):
             yield replace(record.picture(film), is_finished=is_last)
 

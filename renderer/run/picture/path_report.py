@@ -133,7 +133,7 @@ def trace_path(context: RenderContext, plan: Plan, name: PathName) -> PathTrace:
     Raises `UsageError` for a pixel that is not in the picture, and for a driver that follows no paths from the eye.
     """
     settings = replace(plan.driver_settings(context.snapshot), seed=name.seed, threads=None, layers="beauty", crop=None)
-    settings = replace(settings, shading="cpu")  # where somebody looks on
+    settings = replace(settings, light_groups=0, shading="cpu")  # where somebody looks on
     pixel = name.pixel_index(settings.width, settings.height)
     if not plan.driver.has_paths:
         raise UsageError(f"driver {plan.driver.name} follows no paths that could be told; choose another with --driver")

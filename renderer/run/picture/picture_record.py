@@ -20,7 +20,8 @@ from renderer.film.picture import Picture
 from renderer.film.tone_mapping import ToneMapping, adapted, metered
 from renderer.run import statistics
 from renderer.run.resuming.checkpoints import NOTHING_SPENT, Spent
-from renderer.settings.picture import COVERAGE_LAYER, FIRST_HIT_LAYERS
+from renderer.scene.light_groups import group_names
+from renderer.settings.picture import COVERAGE_LAYER, FIRST_HIT_LAYERS, GROUPS_LAYER
 from renderer.version import SOFTWARE, __version__
 from tracecore.dispatch.tracer import TracerLimits
 
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
     from scenes.model import Snapshot
 
 #: Resolved settings that no pixel of the picture depends on, or that are told otherwise.
-NOT_TOLD = ("threads", "batch_rays", "shading", "layers", "is_logged", "adds_up")
+NOT_TOLD = ("threads", "batch_rays", "shading", "layers", "light_groups", "is_logged", "adds_up")
 
 #: Hardly a photon arrives where those that lights send out meet fewer surfaces than this share of their number.
 FEW = 0.01
@@ -55,7 +56,7 @@ class PictureFacts:
     is_denoised: whether it is shown without noise.
     window: which part of a picture it is, or None for all of it.
     film_time: which frame of a film it is, where its file is to say so.
-    material_names: as of `Picture`.
+    material_names, group_names, is_multi_part: as of `Picture`.
     """
 
     scene: str
@@ -72,6 +73,8 @@ class PictureFacts:
     window: Window | None
     film_time: FilmTime | None = field(default=None)
     material_names: tuple[str, ...] = ()
+    group_names: tuple[str, ...] = ()
+    is_multi_part: bool = False
 
     @classmethod
     def from_plain(cls, values: Mapping[str, Any]) -> PictureFacts:
@@ -82,6 +85,7 @@ class PictureFacts:
                 **values,
                 "layer_names": tuple(values["layer_names"]),
                 "material_names": tuple(values["material_names"]),
+                "group_names": tuple(values["group_names"]),
                 "window": None if window is None else Window(*window),
                 "white_point": None if white is None else tuple(white),
             }
@@ -113,10 +117,12 @@ class PictureFacts:
             layer_names=self.layer_names,
             first_hits=first_hits,
             material_names=self.material_names,
+            group_names=self.group_names,
             is_denoised=self.is_denoised,
             is_finished=False,
             window=self.window,
             film_time=self.film_time,
+            is_multi_part=self.is_multi_part,
         )
 
     def texts(self, passes: int, mapping: ToneMapping) -> dict[str, str]:
@@ -223,6 +229,8 @@ class PictureRecord:
             window=crop and Window(*crop[:2], settings.width, settings.height),
             film_time=plan.film_time,
             material_names=material_names(self._snapshot) if COVERAGE_LAYER in plan.layers else (),
+            group_names=group_names(self._snapshot) if GROUPS_LAYER in plan.layers else (),
+            is_multi_part=chosen.exr == "multi",
         )
 
     def picture(self, film: Film) -> Picture:
