@@ -8,6 +8,7 @@ import pytest
 from driver_passes import deviation, independent_pictures, passes, sidak_bound
 from small_scenes import quad
 from test_media import GREY, NOON, block, from_height, plate, scene, solid
+from test_path_report import CHOSEN, both
 
 from renderer.gpu.waves import why_not
 from renderer.scene.packed_scene import pack_scene
@@ -93,6 +94,15 @@ def test_fog_depends_on_no_thread_and_no_size_of_batch(driver):
     )
     assert first.max() > 0.0
     np.testing.assert_array_equal(first, other)
+
+
+def test_a_path_that_collides_is_told():
+    foggy = scene(
+        (plate(0.1, 2.0), GREY), (block(0.0, 1.0, 3.0), fog(4.0)), lights=[NOON], camera=from_height(2.0, 1.0)
+    )
+    told = [trace for trace, radiance in both(foggy, replace(CHOSEN, driver="path"), 1, [17, 100, 150])]
+    assert all("meets triangle" in "\n".join(trace.lines) for trace in told)
+    assert any("collides with a particle at (" in "\n".join(trace.lines) for trace in told)
 
 
 @pytest.mark.parametrize("g", [0.0, 0.01, 0.02, -0.3, 0.9, -0.99])

@@ -200,12 +200,13 @@ def _meeting(step: int, before: VertexLook, after: VertexLook, job: EyeJob, snap
     if triangle == MISS:
         yield "  leaves the scene"
         return
+    where = f"at {_place(after.vertex['position'][:, 0])}, distance {after.hits[0, 0]:.6g}"
+    if triangle >= len(snapshot.material_ids):
+        yield f"  collides with a particle {where}"
+        return
     material = int(snapshot.material_ids[triangle])
     normal, bent = after.vertex["normal"][:, 0], after.vertex["shading"][:, 0]
-    yield (
-        f"  meets triangle {triangle} at {_place(after.vertex['position'][:, 0])}, distance {after.hits[0, 0]:.6g}, "
-        f"normal {_place(normal)}, shading normal {_place(bent)}"
-    )
+    yield f"  meets triangle {triangle} {where}, normal {_place(normal)}, shading normal {_place(bent)}"
     surface = snapshot.materials[material]
     name = f" '{surface.name}'" if surface.name else ""
     yield f"  material {material}{name} ({surface.kind})"
