@@ -412,8 +412,9 @@ CAR = Material(
 )
 CLOTH = Material(name="cloth", kind="sheen", diffuse=(0.25, 0.5, 0.75), roughness=0.5, own={"sheen": (0.5, 0.25, 0.0)})
 ICE = Material(
-    name="ice", kind="dielectric", transmittance=1.0, ior=1.25, roughness=0.5, absorption=(0.5, 0.25, 0.0), priority=2
-)
+    name="ice", kind="dielectric", transmittance=1.0, ior=1.25, roughness=0.5, absorption=(0.5, 0.25, 0.0), priority=2,
+    scattering=(0.5, 1.0, 2.0), mean_cosine=0.25,
+)  # fmt: skip
 
 
 @pytest.mark.parametrize("suffix", [".glb", ".obj", ".aff", ".xml"])
@@ -449,6 +450,7 @@ def test_surfaces_of_microfacets(suffix, tmp_path):
         ]  # fmt: skip
         return
     assert "material 'ice' no longer absorbs light inside" in exported.losses
+    assert "material 'ice' no longer scatters light inside" in exported.losses
     assert "material 'ice' no longer has a priority where solids overlap" in exported.losses
     if suffix == ".glb":
         for one, color, metal in ((GOLD, GOLD.specular, 1.0), (GLAZE, GLAZE.diffuse, 0.0), (CAR, CAR.diffuse, 0.25)):

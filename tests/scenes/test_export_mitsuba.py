@@ -182,7 +182,7 @@ def test_names_that_mitsuba_would_refuse(exported):
 
 def test_what_is_lost_is_told(exported):
     strange = replace(CHALK, name="garden", backdrop=(1.0, 1.0, 1.0), cutout=0, bump_map=0)
-    ice = replace(GLASS, name="ice", absorption=(0.5, 0.25, 0.0), priority=1)
+    ice = replace(GLASS, name="ice", absorption=(0.5, 0.25, 0.0), scattering=(1.0, 1.0, 1.0), priority=1)
     picture = Texture(name="a", pixels=np.zeros((1, 1, 3), np.uint8))
     found, _ = exported(
         materials=[strange, ice, GOLD], textures=[picture], parts=squares(3), lights=[BULB], background=(0.0, 0.5, 1.0)
@@ -193,6 +193,7 @@ def test_what_is_lost_is_told(exported):
         "material 'garden' is no longer cut out",
         "material 'garden' has lost its bump map",
         "material 'ice' no longer absorbs light inside",
+        "material 'ice' no longer scatters light inside",
         "material 'ice' no longer has a priority where solids overlap",
         "material 'gold' reflects the same share of light at all angles",
     )
