@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterator
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -12,6 +13,7 @@ from renderer.scene.light_records import LightRecords, join_spheres, pack_light_
 from renderer.scene.light_tree import pack_light_tree
 from renderer.scene.materials import (
     BsdfTable,
+    Dressed,
     MapRecords,
     dressed,
     flags_of,
@@ -21,7 +23,7 @@ from renderer.scene.materials import (
     phase_of,
     with_bent,
 )
-from renderer.scene.media import Media, fogs_of, pack_media
+from renderer.scene.media import fogs_of, pack_media
 from renderer.scene.photon_scene import HAS_MEDIA, PhotonScene, pack_photon_scene
 from renderer.scene.pixel_filters import FILTERS, PixelFilter
 from scenes.colors.srgb import decoded
@@ -140,16 +142,10 @@ def pack_after(snapshot: Snapshot, before: PackedScene | None) -> PackedScene:
 
     before: of the same scene at another time, of which parts that are the same are taken over; None for none.
     """
-    materials = [dressed(material, snapshot.textures) for material in snapshot.materials]
-    fogs = fogs_of(snapshot, [one.ior_inside for one in materials])
-    phases = range(len(materials), len(materials) + len(fogs))
-    materials += [phase_of(fog) for fog in fogs]
+    materials, phases = all_dressed(snapshot)
     glowing = np.array([max(m.emission) > 0.0 for m in snapshot.materials], bool)
     emitters = np.flatnonzero(glowing[snapshot.material_ids])
-    textures = NO_TEXTURES if before is None else before.surfaces.textures
-    if before is None and snapshot.textures:
-        images = [texture_colors(texture) for texture in snapshot.textures]
-        textures = pack_textures(images, [texture_look(texture) for texture in snapshot.textures])
+    textures = textures_of(snapshot) if before is None else before.surfaces.textures
     lights = lights_of(snapshot, emitters, textures)
     lamps, emitter_ids = lamps_of(snapshot, emitters, lights)
     tree = pack_light_tree(lamps, snapshot.positions)
@@ -167,11 +163,8 @@ def pack_after(snapshot: Snapshot, before: PackedScene | None) -> PackedScene:
     )
     background = (float(snapshot.background[0]), float(snapshot.background[1]), float(snapshot.background[2]))
     insides = [one.ior_inside for one in materials]
+    media_of = partial(pack_media, snapshot, surfaces, insides)
     last = None if before is None else (before.surfaces, before.photon_scene)
-
-    def media_of(rows: Doubles) -> Media:
-        return pack_media(snapshot, surfaces, insides, rows)
-
     photon_scene = pack_photon_scene(surfaces, lights, media_of, phases, last)
     flags = with_bent(surfaces.flags, photon_scene.records["kind"]) | photon_scene.flags & HAS_MEDIA
     return PackedScene(
@@ -186,6 +179,22 @@ def pack_after(snapshot: Snapshot, before: PackedScene | None) -> PackedScene:
         lamps=lamps,
         light_records=pack_light_records(lamps, tree),
     )
+
+
+def all_dressed(snapshot: Snapshot) -> tuple[list[Dressed], range]:
+    """Returns the materials of a snapshot with their BSDFs, those behind them that stand for media which scatter, and the
+    indices of these."""
+    materials = [dressed(material, snapshot.textures) for material in snapshot.materials]
+    fogs = fogs_of(snapshot, [one.ior_inside for one in materials])
+    return [*materials, *map(phase_of, fogs)], range(len(materials), len(materials) + len(fogs))
+
+
+def textures_of(snapshot: Snapshot) -> TextureArrays:
+    """Returns the textures of a snapshot."""
+    if not snapshot.textures:
+        return NO_TEXTURES
+    images = [texture_colors(texture) for texture in snapshot.textures]
+    return pack_textures(images, [texture_look(texture) for texture in snapshot.textures])
 
 
 def lights_of(snapshot: Snapshot, emitters: npt.NDArray[np.intp], textures: TextureArrays) -> LightArrays:
