@@ -182,8 +182,8 @@ def pack_after(snapshot: Snapshot, before: PackedScene | None) -> PackedScene:
 
 
 def all_dressed(snapshot: Snapshot) -> tuple[list[Dressed], range]:
-    """Returns the materials of a snapshot with their BSDFs, those behind them that stand for media which scatter, and the
-    indices of these."""
+    """Returns the materials of a snapshot with their BSDFs and, behind them, those that stand for media which scatter.
+    Returns the indices of these too."""
     materials = [dressed(material, snapshot.textures) for material in snapshot.materials]
     fogs = fogs_of(snapshot, [one.ior_inside for one in materials])
     return [*materials, *map(phase_of, fogs)], range(len(materials), len(materials) + len(fogs))
