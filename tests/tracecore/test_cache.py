@@ -206,3 +206,13 @@ def test_no_code_has_scipy_imported_which_others_may_import_later(tmp_path: Path
         timeout=120,
     )
     assert (child.stdout, child.stderr) == ("[] True\n", "")
+
+
+def test_all_that_machine_code_is_made_of_counts() -> None:
+    """Sources of loops, of parts that are merged into these, and of constants that they name."""
+    root, marks = Path(cache.__file__).parents[2], (b"@inlined", b"@compiled", b"@called", b"@unit", b"(NamedTuple)")
+    for package in ("renderer", "shaders", "tracecore"):
+        for path in (root / package).rglob("*.py"):
+            source = path.read_bytes()
+            if any(mark in source for mark in marks):
+                assert any(word in source for word in cache.COMPILED_WORDS), path

@@ -216,17 +216,21 @@ def _is_of_others(found: os.stat_result) -> bool:
     return found.st_uid != os.getuid() or bool(found.st_mode & OTHERS_WRITE)
 
 
+#: What a source has one of that is compiled, or that has constants and types which such sources name.
+COMPILED_WORDS = (b"compil", b"njit", b"intrinsic", b"numpy", b"NamedTuple")
+
+
 @functools.cache
 def source_hash(package: str) -> str:
-    """Returns a hash of every compiled source and table in reach of a package, wherever it is installed, of the
-    compiler's versions and of the processor chosen.
+    """Returns a hash of every source that may be compiled and of every table in reach of a package, wherever it is
+    installed, of the compiler's versions and of the processor chosen.
     """
     digest = hashlib.sha256()
     root = Path(__file__).resolve().parents[2]
     for reached in REACH[package]:
         for path in sorted((root / reached).rglob("*.py")):
             source = path.read_bytes()
-            if any(word in source for word in (b"compiled", b"njit", b"intrinsic")):
+            if any(word in source for word in COMPILED_WORDS):
                 digest.update(str(path.relative_to(root)).encode() + source)
         for path in sorted((root / reached).rglob("*.npy")):  # tables, which compiled code holds as constants
             digest.update(str(path.relative_to(root)).encode() + path.read_bytes())
