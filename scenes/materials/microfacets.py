@@ -125,6 +125,16 @@ def at_most_one(color: Color) -> Color:
     return (red, green, blue)
 
 
+#: The mean cosine of what scatters is no nearer to -1 and 1, where all light would go one way.
+MOST_COSINE = 0.99
+
+
+def filled(material: Material, absorption: Color, scattering: Color, mean_cosine: float) -> Material:
+    """Returns a material that has a medium inside. absorption, scattering: 1/m."""
+    cosine = min(max(mean_cosine, -MOST_COSINE), MOST_COSINE)
+    return replace(material, absorption=absorption, scattering=scattering, mean_cosine=cosine)
+
+
 def scaled(color: Color, factor: float) -> Color:
     """Returns a colour times a number."""
     return (color[0] * factor, color[1] * factor, color[2] * factor)

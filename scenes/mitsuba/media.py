@@ -2,14 +2,15 @@
 
 from dataclasses import replace
 
+from scenes.materials import microfacets
 from scenes.materials.microfacets import multiplied, scaled
 from scenes.mitsuba.properties import LEFT_OUT, Properties
 from scenes.mitsuba.surface import MitsubaSurface
 
 #: What a medium has that does not say it: the share of light that a collision scatters, and collisions a unit.
 ALBEDO, EXTINCTION = (0.75, 0.75, 0.75), (1.0, 1.0, 1.0)
-#: The mean cosine of a phase function that does not say it; and the largest here.
-COSINE, MOST_COSINE = 0.8, 0.99
+#: The mean cosine of a phase function that does not say it.
+COSINE = 0.8
 
 
 def filled(surface: MitsubaSurface, properties: Properties) -> MitsubaSurface:
@@ -39,18 +40,15 @@ def homogeneous(surface: MitsubaSurface, properties: Properties) -> MitsubaSurfa
     cosine = phase_cosine(Properties(phases[-1], properties.reading)) if phases else 0.0
     properties.left_out("material")
     properties.finish("sample_emitters", "has_spectral_extinction", "name")
-    scattering, absorption = scaled(scattering, scale), scaled(absorption, scale)
-    inside = replace(surface.material, scattering=scattering, absorption=absorption, mean_cosine=cosine)
+    inside = microfacets.filled(surface.material, scaled(absorption, scale), scaled(scattering, scale), cosine)
     return replace(surface, material=inside)
 
 
 def phase_cosine(properties: Properties) -> float:
     """Returns the mean cosine of a phase function, 0 of those that scatter evenly or are not known."""
-    cosine = 0.0
-    if properties.type == "hg":
-        cosine = min(max(properties.number("g", COSINE), -MOST_COSINE), MOST_COSINE)
-    elif properties.type != "isotropic":
+    if properties.type not in ("hg", "isotropic"):
         properties.reading.note_loss(properties.element, f"{properties.element.called} scatters evenly")
-        return cosine
+        return 0.0
+    cosine = properties.number("g", COSINE) if properties.type == "hg" else 0.0
     properties.finish("name")
     return cosine

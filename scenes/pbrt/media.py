@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field, replace
 
+from scenes.materials import microfacets
 from scenes.materials.microfacets import glass, scaled
 from scenes.model import Color
 from scenes.pbrt.colors import INDEX, color
@@ -12,8 +13,6 @@ from scenes.pbrt.tokens import FileLine
 
 #: What a medium absorbs and scatters that does not say it.
 ABSORPTION, SCATTERING = (0.0011, 0.0024, 0.014), (2.55, 3.21, 3.77)
-#: The largest mean cosine here.
-MOST_COSINE = 0.99
 #: What is noted of other media.
 LEFT_OUT = "a medium is left out: space is empty"
 #: The border of what lets light pass, where something is inside.
@@ -48,7 +47,6 @@ class Media:
         absorption = color(parameters, self.files, "sigma_a", INDEX) or ABSORPTION
         scattering = color(parameters, self.files, "sigma_s", INDEX) or SCATTERING
         cosine = parameters.number("g", 0.0, -1.0, 1.0)
-        cosine = min(max(cosine, -MOST_COSINE), MOST_COSINE)
         self.named[name] = Fog(scaled(absorption, scale), scaled(scattering, scale), cosine)
 
     def inside(self, inner: str, outer: str, place: FileLine) -> Fog | None:
@@ -70,5 +68,5 @@ def filled(look: MappedMaterial | None, fog: Fog | None) -> MappedMaterial | Non
     if fog is None:
         return look
     look = look or BORDER
-    inside = replace(look.material, absorption=fog.absorption, scattering=fog.scattering, mean_cosine=fog.cosine)
+    inside = microfacets.filled(look.material, fog.absorption, fog.scattering, fog.cosine)
     return replace(look, material=inside) if look.material.transmittance > 0.0 else look
