@@ -9,6 +9,8 @@ from scenes.mitsuba.surface import MitsubaSurface
 
 #: What a medium has that does not say it: the share of light that a collision scatters, and collisions a unit.
 ALBEDO, EXTINCTION = (0.75, 0.75, 0.75), (1.0, 1.0, 1.0)
+#: A medium is no denser than so many times what it says.
+MAX_SCALE = 1e6
 #: The mean cosine of a phase function that does not say it.
 COSINE = 0.8
 
@@ -37,6 +39,8 @@ def homogeneous(surface: MitsubaSurface, properties: Properties) -> MitsubaSurfa
     if "sigma_s" in properties.named or "sigma_a" in properties.named:
         scattering, absorption = (properties.light(name, (0.0, 0.0, 0.0)) for name in ("sigma_s", "sigma_a"))
     scale, phases = properties.number("scale", 1.0), properties.within("phase")
+    if not 0.0 <= scale <= MAX_SCALE:
+        raise properties.element.error(f"expected a scale of a medium from 0 to {MAX_SCALE:g}, got {scale:g}")
     cosine = phase_cosine(Properties(phases[-1], properties.reading)) if phases else 0.0
     properties.left_out("material")
     properties.finish("sample_emitters", "has_spectral_extinction", "name")

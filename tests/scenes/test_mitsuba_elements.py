@@ -518,6 +518,13 @@ def test_a_medium_is_inside_of_a_shape(read, told, scattering, absorption, cosin
     assert not any("left out" in line for line in document.notes.lines)
 
 
+@pytest.mark.parametrize("scale", ["-1", "1e9"])
+def test_a_medium_has_a_density(read, scale):
+    medium = f'<medium name="interior" type="homogeneous">\n{number("scale", scale)}</medium>'
+    (line,) = problems(read, f'<shape type="cube"><bsdf type="null"/>{medium}</shape>')
+    assert line.startswith("2: expected a scale of a medium from 0 to 1e+06, got ")
+
+
 def test_blends_of_unlike_surfaces_are_noted(read):
     parts = '<bsdf type="plastic"/><bsdf type="conductor"/>'
     document = read(f'<shape type="cube"><bsdf type="blendbsdf">{parts}</bsdf></shape>').document
