@@ -19,7 +19,7 @@ import numpy as np
 from numba import types
 
 from renderer.camera_paths.lighting import add_shadow_rays, keep_shadow_rays, light_vertices
-from renderer.camera_paths.media import absorb_throughput, collide_eye_paths
+from renderer.camera_paths.media import IN_SCATTERED, absorb_throughput, collide_eye_paths, gather_in_media
 from renderer.camera_paths.met_light import add_glow, add_light_from_outside
 from renderer.camera_paths.paths import (
     DEPTH_MASK,
@@ -143,7 +143,10 @@ def advance_eye_paths(job: EyeJob, batch: EyeBatch, active: int, fresh: int, sha
     job, batch, shadows = borrowed(job), borrowed(batch), borrowed(shadows)
     bounce = Bounce(job, rules_of(job.task, job.lookup.irradiance.radius), batch, shadows)
     if job.scene.photon_scene.flags & IN_MEDIUM:
-        collide_eye_paths(job, batch, active)
+        if bounce.rules.asks:
+            gather_in_media(job, batch, active)
+        else:
+            collide_eye_paths(job, batch, active)
     if len(job.scene.lamps.outer) > 0 or largest(job.scene.background) > 0.0:
         add_light_from_outside(job, batch, active)
     border = min(active, whole(fresh))  # paths that go on are written by whole vectors: they must not reach behind it
@@ -262,15 +265,16 @@ def look_about(i: int, chunk: EyeChunk) -> None:
     chunk.carries[i] = ALL_BITS if dot(direction, normal) > ZERO else NO_BITS
 
 
-def eye_needs(diffuse: int, columns: int) -> frozenset[str]:
+def eye_needs(diffuse: int, columns: int, has_fog: bool = False) -> frozenset[str]:
     """Returns for what eye paths have units (`Unit.need`). diffuse: what paths do with diffuse reflection
-    (`renderer.camera_paths.task`). columns: of the image (`renderer.film.layers`)."""
+    (`renderer.camera_paths.task`). columns: of the image (`renderer.film.layers`). has_fog: whether media scatter."""
     is_there = {
         PHOTON_LIGHT: diffuse in ASKING,
         PHOTON_LAYERS: diffuse in ASKING and columns > LAYER_BIAS,
         KNOWN_IRRADIANCE: diffuse == GATHER,
         PHOTON_GROUPS: diffuse in ASKING and columns > LAYER_END,
         LIGHT_GROUPS: columns > LAYER_END,
+        IN_SCATTERED: diffuse in ASKING and has_fog,
     }
     return frozenset(name for name, there in is_there.items() if there)
 
@@ -278,7 +282,8 @@ def eye_needs(diffuse: int, columns: int) -> frozenset[str]:
 def make_eye_paths_ready(table: BsdfTable, diffuse: int, columns: int = 0) -> None:
     """Has the units and the loops of the BSDFs of a scene be there, before eye paths call them.
     diffuse, columns: see `eye_needs`."""
-    for name in sorted(eye_needs(diffuse, columns)):
+    has_fog = bool((table.flags & IN_MEDIUM).any())
+    for name in sorted(eye_needs(diffuse, columns, has_fog)):
         need(name)
     arguments = loop_arguments(EYE_COLUMNS)
     loops = {LIGHT: light_vertices, SCATTER: scatter_paths} if diffuse != OCCLUDE else {}

@@ -16,17 +16,23 @@ from renderer.camera_paths.paths import (
     EYE_PIXEL,
     EYE_STATE,
     EYE_THROUGHPUT,
+    LOOKUP_NANOSECONDS,
     SHADOW_MEDIA,
     SHADOW_WORDS,
     EyeBatch,
     EyeJob,
     ShadowRays,
     add_carried,
+    bounces_of,
     carried_by,
     set_ray,
 )
+from renderer.film.layers import INDIRECT_LIGHT, LAYER_END, NO_GROUP, add_radiance, add_to_group
+from renderer.photons.group_maps import map_of_group
 from renderer.photons.media import Inside, pick_media
+from renderer.photons.volume import Beam, in_scattered
 from renderer.scene.media import (
+    CLEAR,
     NOTHING,
     Media,
     MediaTables,
@@ -34,12 +40,14 @@ from renderer.scene.media import (
     counting_medium,
     extinction_of,
     index_inside,
+    mean_cosine_of,
     share_left,
     sides_of,
     tables_of,
 )
 from renderer.scene.packed_scene import PackedScene
 from renderer.scene.photon_scene import (
+    FOG_MASK,
     HAS_MEDIA,
     INSIDE_OF_FOG,
     INSIDE_OF_SOLIDS,
@@ -48,19 +56,23 @@ from renderer.scene.photon_scene import (
     STRAIGHT_THROUGH_SHEETS,
 )
 from renderer.shading.chunks import ALL_BITS, HIT_ID, NO_BITS, RAY_DIRECTION, Long, View, ray_columns
-from renderer.shading.collisions import Flight, collide
-from renderer.simd.columns import WORD_BYTES, column, get, get3, get_word, put3, set_column, three
+from renderer.shading.collisions import FAR, Flight, collide
+from renderer.simd.columns import WORD_BYTES, column, get, get3, get_int, get_word, put3, set_column, three
 from renderer.simd.loops import each, each_alone, each_ray, whole
 from renderer.simd.packing import close_gaps
-from shaders.float32 import ONE, ZERO, Doubles
+from shaders.float32 import ONE, ZERO, Doubles, Float32
 from shaders.random import HALF_BITS, LOW, STREAM_MEDIUM, philox
 from shaders.surface import blend, share_through, triangle_clearance, winding_normal
-from shaders.vector import Vec3, add, along, dot, in_double, largest, multiply, subtract
+from shaders.vector import Color, Vec3, add, along, dot, in_double, largest, multiply, subtract
 from tracecore.compilation.borrowing import borrowed
 from tracecore.compilation.cached import inlined
+from tracecore.compilation.clock import nanoseconds
 from tracecore.compilation.units import unit
 from tracecore.compilation.vector import address
 from tracecore.rays import HIT_FLOATS, MISS, Floats, Ids
+
+#: What a unit is for: light of photons in media.
+IN_SCATTERED = "light of photons in media"
 
 
 class ShadowsInside(NamedTuple):
@@ -103,6 +115,54 @@ def collide_eye_path(i: int, data: EyeFlight) -> None:
     counter = (np.uint64(pixel), np.uint64(state & DEPTH_MASK), data.sequence, np.uint64(STREAM_MEDIUM))
     bits = philox(counter, data.key)
     collide(i, (np.uint32(bits[0]), np.uint32(bits[1])), data.flight)
+
+
+@unit(types.none, need=IN_SCATTERED)
+def gather_in_media(job: EyeJob, batch: EyeBatch, count: int) -> None:
+    """Add the light that photons in media send along the first `count` rays of a batch, and take from their paths what
+    the media do up to their hits: such rays collide with nothing."""
+    job, batch = borrowed(job), borrowed(batch)
+    start = nanoseconds()
+    each_alone(gather_along, count, (job, batch))
+    batch.counters[LOOKUP_NANOSECONDS] += nanoseconds() - start
+
+
+@inlined
+def gather_along(i: int, data: tuple[EyeJob, EyeBatch]) -> None:
+    """Add the light of photons along a ray, and dim its path."""
+    job, batch = data
+    tables, step = tables_of(job.scene.photon_scene.media), WORD_BYTES * batch.rays.shape[1]
+    medium = counting_medium(batch.paths[EYE_MEDIA, i], tables)
+    fog = get_int(tables.fogs, medium)
+    if fog == CLEAR:
+        return
+    carried, rays = address(batch.paths) + EYE_THROUGHPUT * step, address(batch.rays)
+    throughput = get3(carried, step, i)
+    beam = Beam(
+        origin=get3(rays, step, i),
+        direction=get3(rays + RAY_DIRECTION * step, step, i),
+        length=FAR if batch.prim_ids[i] == MISS else batch.hits[0, i],
+        radius=Float32(job.lookup.volume.radius),
+        between=Float32(bounces_of(batch.paths[EYE_STATE, i])),
+        fog=Float32(np.uint32(fog) & FOG_MASK),
+        extinction=extinction_of(medium, tables),
+        mean_cosine=mean_cosine_of(medium, tables),
+    )
+    if job.lookup.volume.photon_map.photons > 0:
+        add_in_scattered(job, Long(batch.paths[EYE_PIXEL, i]), in_double(throughput), beam)
+    put3(carried, step, i, multiply(throughput, share_left(beam.extinction, beam.length)))
+
+
+@inlined
+def add_in_scattered(job: EyeJob, pixel: int, throughput: Color, beam: Beam) -> None:
+    """Add the light that photons send along a beam. throughput: share of it that reaches the eye."""
+    image, volume = job.image, job.lookup.volume
+    light = multiply(throughput, in_scattered(volume.photon_map, beam))
+    add_radiance(image, pixel, light, INDIRECT_LIGHT, NO_GROUP)
+    if image.shape[1] > LAYER_END:
+        for group in range(len(volume.groups.records)):
+            of_group = map_of_group(volume.groups, group, volume.photon_map)
+            add_to_group(image, pixel, multiply(throughput, in_scattered(of_group, beam)), group)
 
 
 @unit(types.none, need=INSIDE_OF_SOLIDS)

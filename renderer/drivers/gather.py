@@ -41,7 +41,7 @@ class GatherDriver(PhotonDriver):
         # Rays that land far away ask for irradiance where a photon landed, which only that photon's normal can correct.
         task = photon_task(scene, self.settings, index, min_bounces=0)._replace(is_corrected=True)
         task = task._replace(max_bounces=max(task.max_bounces - 1, 1))  # behind the surface that such rays come from
-        return {WHOLE: PhotonRequest(scene, task), **self.caustic_requests(index)}
+        return {WHOLE: PhotonRequest(scene, task), **self.caustic_requests(index), **self.volume_requests(index)}
 
     def far_radius_of(self, index: int) -> float:
         """Returns the radius of the search behind irradiance that a pass knows, world units: it shrinks too."""

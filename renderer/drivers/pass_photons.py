@@ -14,13 +14,14 @@ from renderer.photons.lookup import PhotonLookup, PhotonParts, empty_map, look_u
 from renderer.photons.photon_map import PHOTON_WORDS, PhotonMap, Words
 from renderer.photons.store import PhotonStore, in_order
 from renderer.photons.tracing import counted, leave_stores, trace_to_stores
+from renderer.photons.volume import CELL_RADII, VolumeMap
 from renderer.scene.packed_scene import PackedScene
 from renderer.settings.picture import RenderSettings
 from tracecore.workers.pool import MAP
 
-#: Names of the maps of a pass: of all its photons, of those that mirrors and glass alone have brought, and of those
-#: straight from a light.
-WHOLE, CAUSTIC, DIRECT = "whole", "caustics", "direct"
+#: Names of the maps of a pass: of all its photons, of those that mirrors and glass alone have brought, of those
+#: straight from a light, and of those in media.
+WHOLE, CAUSTIC, DIRECT, VOLUME = "whole", "caustics", "direct", "volume"
 
 #: Photons of a pass, or of a range of them, by the name of the map that is made of them: (n, PHOTON_WORDS) uint32, in
 #: order of photon index and bounce.
@@ -89,6 +90,11 @@ class PassPhotons:
         groups = takewhile(lambda group: group_key(name, group) in self.requests, count())
         maps = [self.build_map(group_key(name, group), radius) for group in groups]
         return side_by_side(maps) if maps else no_group_maps()
+
+    def build_volume_map(self, radius: float) -> VolumeMap:
+        """Returns the photons in media. radius: around a ray, within which they count, world units."""
+        cell = CELL_RADII * radius
+        return VolumeMap(self.build_map(VOLUME, cell), radius, self.build_group_maps(VOLUME, cell))
 
     def in_order(self, name: str) -> tuple[Words, float]:
         """Returns the photons of a name, (n, PHOTON_WORDS) uint32, and the watts of a stored flux of 1."""

@@ -28,7 +28,7 @@ class PathCausticsDriver(PhotonDriver):
 
     def photon_requests(self, index: int) -> PhotonRequests:
         """Returns which photons a pass traces: those that make caustics."""
-        return self.with_groups(self.caustic_requests(index))
+        return self.with_groups(self.caustic_requests(index) | self.volume_requests(index))
 
     def build_map(self, index: int, photons: PassPhotons) -> PhotonLookup:
         """Returns the caustic photons of a pass in a map."""

@@ -8,7 +8,7 @@ from renderer.drivers.eye import in_waves_too
 from renderer.drivers.pass_photons import PassPhotons, PhotonRequest, PhotonRequests, photon_task
 from renderer.drivers.pass_site import PassSite
 from renderer.drivers.photon_maps import PhotonMapDriver
-from renderer.drivers.pilot import look_about
+from renderer.drivers.pilot import beam_radius, look_about
 from renderer.drivers.search_radius import pass_radius
 from renderer.photons.lookup import PhotonLookup
 from scenes.model import Snapshot
@@ -36,18 +36,24 @@ class PhotonDriver(PhotonMapDriver):
             if settings.shading != "cpu":
                 self.begin_to_compile()
             look_about(self, settings)
+        if self.has_fog and settings.radius is None and self.scene.lights.power > 0.0:
+            self.first_beam_radius = beam_radius(self)
 
     @in_waves_too
     def trace_pass(self, index: int, site: PassSite) -> Radiance:
         """Returns the pixels of a pass: traces photons, builds their map, and follows camera paths with it."""
         photons = PassPhotons(self.photon_requests(index), self.emitted, site)
-        photon_map = site.photon_map or self.build_map(index, photons)
+        photon_map = site.photon_map or self.build_maps(index, photons)
         return self.follow_camera_paths(index, photon_map, site)
 
     def photon_requests(self, index: int) -> PhotonRequests:
         """Returns which photons a pass traces: those that have bounced, as shadow rays bring the direct light."""
         task = photon_task(self.projected_scene, self.settings, index, min_bounces=1)
         return self.with_parts(PhotonRequest(self.projected_scene, task), index)
+
+    def build_maps(self, index: int, photons: PassPhotons) -> PhotonLookup:
+        """Returns the photons of a pass in maps: of surfaces and, where there are media that scatter, of these."""
+        return self.build_map(index, photons)._replace(volume=photons.build_volume_map(self.beam_radius_of(index)))
 
     def build_map(self, index: int, photons: PassPhotons) -> PhotonLookup:
         """Returns the photons of a pass in a map for searches as wide as its radius."""

@@ -16,6 +16,7 @@ from renderer.drivers.eye import EyeDriver
 from renderer.drivers.pass_photons import (
     CAUSTIC,
     DIRECT,
+    VOLUME,
     WHOLE,
     PassPhotons,
     PhotonRequest,
@@ -35,6 +36,7 @@ from renderer.photons.targets import NO_SPHERES, Targets
 from renderer.photons.tracing import PHOTON_CODE, trace_photons
 from renderer.scene.group_scenes import scene_of_group
 from renderer.scene.packed_scene import PackedScene
+from renderer.scene.photon_scene import IN_MEDIUM
 from scenes.model import Snapshot
 from shaders.float32 import Doubles, Longs
 from tracecore.dispatch.tracer import Tracer
@@ -46,6 +48,9 @@ if TYPE_CHECKING:
 
 #: Photons of a caustic map have other random numbers: those of passes that no render comes to.
 CAUSTIC_SEQUENCE = 1 << 31
+
+#: And so have those of a volume map.
+VOLUME_SEQUENCE = 1 << 30
 
 
 class Look(NamedTuple):
@@ -65,6 +70,8 @@ class PhotonMapDriver(EyeDriver):
     emitted: photons that a pass sends out for a map.
     first_radius: of the search for them, world units.
     has_sharp: whether some surface may throw a caustic.
+    has_fog: whether some medium scatters.
+    first_beam_radius: around rays, within which photons in media are looked for, world units.
     projected_scene: the scene with its photons sent where they are needed.
     pixel_radii: (pixels,) float64, a first radius for each pixel as `PhotonLookup.radii` has them, or (0,).
     """
@@ -83,6 +90,8 @@ class PhotonMapDriver(EyeDriver):
         emitted = photons_of_a_pass(settings)
         self.search_with(settings.radius or self.even_radius(emitted), emitted)
         self.projected_scene = self.projected(settings.guide_share)
+        self.has_fog = bool(self.scene.photon_scene.flags & IN_MEDIUM)
+        self.first_beam_radius = self.first_radius
 
     def photon_requests(self, index: int) -> PhotonRequests:
         """Returns which photons a pass traces, for its maps."""
@@ -218,7 +227,7 @@ class PhotonMapDriver(EyeDriver):
             requests |= self.caustic_requests(index)
         if self.settings.layers == "all" and request.task.min_bounces == 0:
             requests[DIRECT] = request._replace(task=request.task._replace(max_bounces=1))
-        return self.with_groups(requests)
+        return self.with_groups(requests | self.volume_requests(index))
 
     def with_groups(self, requests: PhotonRequests) -> PhotonRequests:
         """Returns requests with those for the photons of each light group, where these are told apart: of all maps that
@@ -228,7 +237,7 @@ class PhotonMapDriver(EyeDriver):
         return requests | {
             group_key(name, group): request._replace(scene=self._scene_of_group(request.scene, group))
             for name, request in requests.items()
-            if name in (WHOLE, *looked_up)
+            if name in (WHOLE, VOLUME, *looked_up)
             for group in groups
         }
 
@@ -245,6 +254,19 @@ class PhotonMapDriver(EyeDriver):
         sequence = index | CAUSTIC_SEQUENCE
         task = photon_task(self.caustic_scene, self.settings, sequence, min_bounces=1, only_caustics=True)
         return {CAUSTIC: PhotonRequest(self.caustic_scene, task)}
+
+    def volume_requests(self, index: int) -> PhotonRequests:
+        """Returns which photons of a pass are kept in media that scatter: all, also those straight from a light. They
+        are traced apart from those of surfaces."""
+        if not self.has_fog:
+            return {}
+        task = photon_task(self.projected_scene, self.settings, index | VOLUME_SEQUENCE, min_bounces=0)
+        return {VOLUME: PhotonRequest(self.projected_scene, task._replace(in_volume=True))}
+
+    def beam_radius_of(self, index: int) -> float:
+        """Returns within what radius of a ray a pass looks for photons in media, world units: it shrinks as discs do
+        that find photons spread evenly, since the kernel is a disc too."""
+        return self.first_beam_radius * self.radius_of(index) / self.first_radius
 
     def trace_with_photons(self, site: PassSite, task: EyeTask, photon_map: PhotonLookup) -> Radiance:
         """Returns the pixels of a pass whose paths look for photons within the radius of the task or, where a pilot has

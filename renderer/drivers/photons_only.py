@@ -88,7 +88,7 @@ class PhotonsOnlyDriver(PhotonDriver):
         known = {} if self._given is None else {WHOLE: self._given}
         traced = photons.trace(range(self.emitted), known)
         self._add_work(photons.site.work)
-        return OneMap(traced[WHOLE], self.build_map(0, replace(photons, traced=(traced,))))
+        return OneMap(traced[WHOLE], self.build_maps(0, replace(photons, traced=(traced,))))
 
     def maps_in_waves(self, works: list[tuple[int, Work]]) -> list[npt.NDArray[np.void]]:
         """Returns the one map on the GPU, which is made with the first pass, for each pass."""

@@ -8,7 +8,14 @@ from renderer.drivers.driver import RenderSettings
 from renderer.drivers.pass_photons import PhotonRequest, photon_task
 from renderer.drivers.pass_site import pixels_by_tile
 from renderer.drivers.photon_maps import Look, PhotonMapDriver
-from renderer.drivers.search_radius import FEW_PHOTONS, gathered_radius, pixel_radii, views_of
+from renderer.drivers.search_radius import (
+    BEAM_PHOTONS,
+    FEW_PHOTONS,
+    gathered_radius,
+    photon_radius,
+    pixel_radii,
+    views_of,
+)
 from renderer.photons.importance import PILOT, Eye, needed_spheres
 from renderer.scene.packed_scene import PackedScene
 
@@ -48,6 +55,17 @@ def look_about(driver: PhotonMapDriver, settings: RenderSettings) -> None:
 def probes(driver: PhotonMapDriver, scene: PackedScene) -> PhotonRequest:
     """Returns the photons of a pilot that are stored behind the first surface that they meet."""
     return PhotonRequest(scene, photon_task(scene, driver.settings, PILOT, min_bounces=1))
+
+
+def beam_radius(driver: PhotonMapDriver) -> float:
+    """Returns the first radius around rays within which photons in media are looked for, world units: so wide that a
+    ray through all of a pass finds BEAM_PHOTONS of them, where they spread as those of a pilot do."""
+    (request,) = driver.volume_requests(PILOT).values()
+    places = driver.stored(*request, PROBES)[:, :3].view(np.float32)
+    if len(places) == 0:
+        return driver.first_radius
+    x, y, z = np.diff(np.percentile(places, (5.0, 95.0), axis=0), axis=0)[0] / 0.9
+    return photon_radius((x * y + y * z + z * x) / 3.0, driver.emitted * len(places) / PROBES, BEAM_PHOTONS)
 
 
 def learn_radii(driver: PhotonMapDriver, settings: RenderSettings) -> None:

@@ -32,6 +32,9 @@ GATHERED_PHOTONS = 30.0
 #: ... and where most pixels look there, a pass sends one photon for so many.
 FEW_PHOTONS = 4
 
+#: Photons in media that a ray through all of them finds, where they spread evenly.
+BEAM_PHOTONS = 8.0
+
 #: Surfaces whose normals differ by more than this cosine part at an edge.
 EDGE_COSINE = 0.95
 
@@ -47,7 +50,7 @@ def pass_radius(first_radius: float, index: int) -> float:
     return first_radius * float(np.sqrt(np.prod((i + SHRINK_ALPHA) / (i + 1.0))))
 
 
-def photon_radius(area: float, photons: int, found: float = RADIUS_PHOTONS) -> float:
+def photon_radius(area: float, photons: float, found: float = RADIUS_PHOTONS) -> float:
     """Returns the radius of a disc that gets `found` of so many photons, spread evenly over an area."""
     return math.sqrt(found * area / (math.pi * photons))
 

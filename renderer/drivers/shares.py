@@ -133,7 +133,7 @@ def make_share(driver: EyeDriver, share: AnyShare, team: Team) -> MadeShare:
         made = MadeShare(photons.trace(share.photons.indices), site.work, {})
     else:  # the site keeps its memory, for what is returned
         photons = replace(photons, traced=share.given.content)
-        made = MadeShare(driver.build_map(share.index, photons), site.work, {})
+        made = MadeShare(driver.build_maps(share.index, photons), site.work, {})
     if driver.is_sequential:
         team.await_before()  # in the order of the shares, so that each knows that those before are done
     team.release_next()

@@ -185,7 +185,7 @@ def job_of(wave: EyeWave, own: int) -> EyeJob:
     known = IrradianceMap(samples, map_of(wave, own, OTHER_MAP), values, wave.far_reaches[own])
     return EyeJob(
         job.scene,
-        PhotonLookup(map_of(wave, own, WHOLE_MAP), known, parts, wave.radii[own], wave.found[own]),
+        PhotonLookup(map_of(wave, own, WHOLE_MAP), known, parts, wave.radii[own], wave.found[own], job.lookup.volume),
         of_pass,
         job.camera,
         job.size,

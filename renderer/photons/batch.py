@@ -75,10 +75,11 @@ class PhotonTask(NamedTuple):
     # look it up without knowing one; else it counts on the flat triangle, as `renderer.photons.photon_map.find` takes
     # it
     is_corrected: bool
+    in_volume: bool = False  # whether photons are stored where particles of media scatter them, and on no surface
 
 
 #: Fields that a driver says; all others are settings.
-OF_DRIVER = ("seed", "sequence", "min_bounces", "flux_unit", "only_caustics", "is_corrected")
+OF_DRIVER = ("seed", "sequence", "min_bounces", "flux_unit", "only_caustics", "is_corrected", "in_volume")
 PHOTON_SETTINGS = tuple(name for name in PhotonTask._fields if name not in OF_DRIVER)
 
 

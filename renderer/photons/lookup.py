@@ -1,4 +1,4 @@
-"""What eye paths ask of photons at a diffuse surface."""
+"""What eye paths ask of photons at a diffuse surface, and in media."""
 
 from functools import cache
 from typing import NamedTuple
@@ -9,6 +9,7 @@ from renderer.photons.building import build_photon_map
 from renderer.photons.group_maps import GroupMaps, no_group_maps
 from renderer.photons.irradiance import IrradianceMap, no_irradiance
 from renderer.photons.photon_map import PHOTON_WORDS, PhotonMap
+from renderer.photons.volume import VolumeMap, no_volume
 from shaders.float32 import Doubles, Longs
 
 
@@ -22,7 +23,7 @@ class PhotonParts(NamedTuple):
 
 
 class PhotonLookup(NamedTuple):
-    """The photons that eye paths ask at a diffuse surface."""
+    """The photons that eye paths ask at a diffuse surface, and along rays in media."""
 
     photon_map: PhotonMap  # photons that are looked for near a hit
     irradiance: IrradianceMap  # what a final gather finds far from it
@@ -32,6 +33,7 @@ class PhotonLookup(NamedTuple):
     # behind it has the radius of the task
     radii: Doubles
     found: Longs  # (pixels,) int64, to which the photons found for a pixel are added; as many as there are radii
+    volume: VolumeMap  # photons in media, which are looked for along rays
 
 
 def look_up(
@@ -39,7 +41,7 @@ def look_up(
 ) -> PhotonLookup:
     """Returns photons that are looked for within the radius of the task."""
     far, known = irradiance_map or no_irradiance(), parts or parts_of(empty_map())
-    return PhotonLookup(photon_map, far, known, np.empty(0), np.empty(0, np.int64))
+    return PhotonLookup(photon_map, far, known, np.empty(0), np.empty(0, np.int64), no_volume())
 
 
 def parts_of(

@@ -13,7 +13,7 @@ from numba import types
 from renderer.photons.batch import HIT_COLUMNS, Chunk, bounces_of, depth_after
 from renderer.photons.photon_map import SURFACES_LEFT, pack_flux
 from renderer.scene.materials import BsdfTable
-from renderer.scene.photon_scene import STORES
+from renderer.scene.photon_scene import IN_MEDIUM, STORES
 from renderer.shading.scattering import (
     PHOTON_AT_POINT,
     PHOTONS,
@@ -48,13 +48,15 @@ ONE_STORED, ONE_ABSORBED, ONE_TERMINATED, NO_FATE = (np.uint32(t) for t in (1, 1
 
 
 class PhotonLimits(NamedTuple):
-    """The limits of a task, as a loop compares with them. key: of its random numbers."""
+    """The limits of a task, as a loop compares with them. key: of its random numbers. stores: the bit of records that
+    says where photons are kept."""
 
     min_bounces: np.int32
     max_bounces: np.int32
     key: Bits4
     only_caustics: bool
     is_corrected: bool
+    stores: np.uint32
 
 
 class Landing(NamedTuple):
@@ -105,12 +107,18 @@ def scatter_photon(i: int, data: Landed) -> None:
     left, had = chosen(is_lost, BLACK32, multiply(flux, weight)), get3(data.landing.before, column_bytes(), i)
     goes, gain = roulette(power_of(left), power_of(had), unit32(bits[2]))
     fate = (ONE_TERMINATED if is_cut else NO_FATE) if goes else ONE_ABSORBED
-    stores = ((chunk.kind[i] & STORES) != 0) & (bounces_of(depth) >= limits.min_bounces)
+    stores = ((chunk.kind[i] & limits.stores) != 0) & (bounces_of(depth) >= limits.min_bounces)
     chunk.counters[i] = (ONE_STORED if stores else NO_FATE) + fate
     chunk.depth[i] = ahead_depth
     set_column(chunk.flux, i, scale(left, gain))
     set_column(chunk.wi, i, wi)
     set_column(chunk.position, i, next_origin(i, wi, chunk))
+
+
+@inlined
+def stored_on(in_volume: bool) -> np.uint32:
+    """Returns the bit of records on which a task keeps photons (`PhotonTask.in_volume`)."""
+    return IN_MEDIUM if in_volume else STORES
 
 
 @inlined
@@ -146,5 +154,5 @@ def loop_arguments(columns: np.dtype[Any]) -> tuple[Any, ...]:
     find. columns: of a chunk."""
     zero = np.uint32(0)
     key: Bits4 = (zero, zero, zero, zero)
-    landing = Landing(PhotonLimits(np.int32(0), np.int32(0), key, False, False), 0, 0, 0, 0)
+    landing = Landing(PhotonLimits(np.int32(0), np.int32(0), key, False, False, STORES), 0, 0, 0, 0)
     return numba.from_dtype(columns), types.int64, numba.typeof(landing)

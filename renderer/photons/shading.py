@@ -19,7 +19,16 @@ from numba import types
 from renderer.photons.batch import MOST_BOUNCES, PATH_FLUX, PATH_MEDIA, PATH_WORDS, Chunk, PhotonBatch, PhotonTask
 from renderer.photons.emission import is_all_alike, launch, only_light
 from renderer.photons.media import absorb_flux, collide_photons, go_through_borders, keep_media, look_at_borders
-from renderer.photons.scattering import FATE_BITS, FATE_MASK, FATES, NO_FATE, ONE_STORED, Landing, PhotonLimits
+from renderer.photons.scattering import (
+    FATE_BITS,
+    FATE_MASK,
+    FATES,
+    NO_FATE,
+    ONE_STORED,
+    Landing,
+    PhotonLimits,
+    stored_on,
+)
 from renderer.photons.store import (
     BLOCK_STEP,
     PHOTON_BLOCK_BYTES,
@@ -151,6 +160,7 @@ def shade_rays(
         hash_key(task.seed, task.sequence, STREAM_PHOTON),
         task.only_caustics,
         task.is_corrected,
+        stored_on(task.in_volume),
     )
     if scene.photon_scene.flags & IN_MEDIUM:
         collide_photons(scene.photon_scene.media, task, batch, active)

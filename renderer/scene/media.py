@@ -34,12 +34,13 @@ Bools = npt.NDArray[np.bool_]
 MEDIUM_BITS, MEDIUM_MASK, STACK_MEDIA, EMPTY_STACK = np.uint32(8), np.uint32(0xFF), 4, np.uint32(0)
 
 #: Rows of the table of media, of so many columns, one for each byte.
-MEDIUM_ABSORPTION, MEDIUM_IOR, MEDIUM_PRIORITY, MEDIUM_EXTINCTION, MEDIUM_ROWS, MEDIA = 0, 3, 4, 5, 8, 256
+MEDIUM_ABSORPTION, MEDIUM_IOR, MEDIUM_PRIORITY, MEDIUM_EXTINCTION = 0, 3, 4, 5
+MEDIUM_MEAN_COSINE, MEDIUM_ROWS, MEDIA = 8, 9, 256
 ROW_BYTES = 4 * MEDIA
 
 #: Empty space is none of the media, and has the lowest priority.
 NOTHING = Int(0)
-EMPTY = (0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0)
+EMPTY = (0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0)
 #: What no triangle record stands for.
 CLEAR = Int(-1)
 
@@ -56,7 +57,8 @@ class Media(NamedTuple):
     """Holds the media of a scene. Where nothing absorbs, scatters or has a priority there are none, and no path asks.
 
     table: (MEDIUM_ROWS, MEDIA) float32: by channel, in halvings per world unit, what paths lose by absorption, which is
-        0 where collisions decide (`renderer.shading.collisions`); refractive index; priority; what shadow rays lose.
+        0 where collisions decide (`renderer.shading.collisions`); refractive index; priority; what shadow rays lose;
+        mean cosine of what scatters.
     fogs: (MEDIA,) int32, the triangle record that stands for points in a medium which scatters, CLEAR of all others.
     of_materials: (m,) int32, the medium inside of solids of each material, NOTHING where there is none.
     lamps: (emitters,) uint32, the stacks in which photons leave the emitters of `PhotonScene`.
@@ -124,9 +126,10 @@ def pack_media(snapshot: Snapshot, surfaces: SurfaceArrays, insides: Sequence[fl
         if ior is not None:
             is_fog = any(material.scattering)
             extinction = np.add(material.absorption, material.scattering)
-            solids[k] = (*((0.0, 0.0, 0.0) if is_fog else extinction), ior, material.priority, *extinction)
+            absorption, g = ((0.0, 0.0, 0.0), material.mean_cosine) if is_fog else (extinction, 0.0)
+            solids[k] = (*absorption, ior, material.priority, *extinction, g)
             records[k] = len(surfaces.positions) + fogs.index(Fog.of(material)) if is_fog else CLEAR
-    if not solids[:, [MEDIUM_PRIORITY, *range(MEDIUM_EXTINCTION, MEDIUM_ROWS)]].any():
+    if not solids[:, [MEDIUM_PRIORITY, *range(MEDIUM_EXTINCTION, MEDIUM_MEAN_COSINE)]].any():
         return NO_MEDIA
     distinct, firsts, rows = np.unique(
         np.column_stack([solids, records]), axis=0, return_index=True, return_inverse=True
@@ -252,6 +255,12 @@ def absorption_of(stack: np.uint32, tables: MediaTables) -> Vec3:
 def extinction_of(medium: int, tables: MediaTables) -> Vec3:
     """Returns what shadow rays lose in a medium, in halvings per world unit."""
     return get3(tables.table + MEDIUM_EXTINCTION * ROW_BYTES, ROW_BYTES, medium)
+
+
+@inlined
+def mean_cosine_of(medium: int, tables: MediaTables) -> float:
+    """Returns the mean cosine of what a medium scatters."""
+    return get(tables.table + MEDIUM_MEAN_COSINE * ROW_BYTES, medium)
 
 
 @inlined

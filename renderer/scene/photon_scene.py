@@ -49,6 +49,10 @@ MATERIAL_MASK = np.uint32((1 << 24) - 1)
 #: A bit of a whole scene alone: paths know which media they are in (`renderer.scene.media`).
 HAS_MEDIA = np.uint32(1)
 
+#: Where photons in a medium that scatters have a normal on surfaces, they have the lowest bits of the index of its
+#: record, above the bits that say how many surfaces are left.
+FOG_SHIFT, FOG_MASK = np.uint32(4), np.uint32(0xFF)
+
 #: What units of compiled code are for that only scenes with HAS_MEDIA call, and those with SHEET.
 INSIDE_OF_SOLIDS = "the inside of solids"
 STRAIGHT_THROUGH_SHEETS = "light that goes straight through sheets"
@@ -187,14 +191,17 @@ def pack_photon_scene(
 
 
 def with_phases(records: Records, flags: npt.NDArray[np.uint32], phases: range) -> Records:
-    """Returns records of triangles, and behind them one for each medium that scatters, of which the kind alone counts.
+    """Returns records of triangles, and behind them one for each medium that scatters, of which the kind counts, and
+    the number that photons keep in place of a normal.
 
     flags: (m,) uint32, of materials.
     phases: the materials that stand for the media.
     """
     all_records = in_lines(len(records) + len(phases), TRIANGLE_RECORD)
     all_records[: len(records)] = records
-    all_records["kind"][len(records) :] = np.array(phases, np.uint32) | flags[phases]
+    of_media, indices = all_records[len(records) :], np.arange(len(records), len(all_records), dtype=np.uint32)
+    of_media["kind"] = np.array(phases, np.uint32) | flags[phases]
+    of_media["packed_front"] = of_media["packed_back"] = (indices & FOG_MASK) << FOG_SHIFT
     return all_records
 
 

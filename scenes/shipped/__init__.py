@@ -86,6 +86,7 @@ SHIPPED: tuple[ShippedScene, ...] = (
     ShippedScene("outdoor", "a garden terrace with glass and mirrors under sun and sky"),
     ShippedScene("vases", "vases of metal, plastic and glass, polished and rough, by a window"),
     ShippedScene("caustic", "caustics of a golden ring, a glass ring and a glass ball on a table"),
+    ShippedScene("chapel", "light through stained glass into haze, which a glass ball gathers in the air"),
     ShippedScene(
         "stress",
         "dandelions on a plain, of any size, to try tracers",

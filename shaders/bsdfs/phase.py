@@ -63,18 +63,23 @@ def sample(phase: Phase, seen: Seen, u: Vec3) -> Drawn:
 
 
 @compiled
+def density(g: float, cosine: float) -> float:
+    """Returns p, per steradian. g: the mean cosine. cosine: of the angle between the directions before and after."""
+    base = ONE + g * g - TWO * g * cosine
+    return _PER_SPHERE * (ONE - g * g) / (base * math.sqrt(base))
+
+
+@compiled
 def evaluate(phase: Phase, wi: Vec3, seen: Seen) -> Value:
     """Returns p, with the share that is scattered, over the cosine of the frame."""
-    g = phase.mean_cosine
-    base = ONE + g * g + TWO * g * wi[2]
-    pdf = _PER_SPHERE * (ONE - g * g) / (base * math.sqrt(base))
+    pdf = density(phase.mean_cosine, -wi[2])
     return Value(_NOTHING, scale(phase.albedo, pdf / max(abs(wi[2]), LEAST_COSINE)), pdf)
 
 
 @compiled
 def entering(phase: Phase, w: Vec3) -> Color:
-    """Returns nothing: there is no base."""
-    return _NOTHING
+    """Returns the share that is scattered, which photons keep."""
+    return phase.albedo
 
 
 @compiled
