@@ -26,7 +26,7 @@ from renderer.shading.surfaces import (
 from renderer.shading.texels import paint_blended
 from renderer.simd.bsdf_kinds import BsdfKind, albedo, eta, reflectance
 from renderer.simd.columns import column, column_bytes, rows, set_column
-from renderer.simd.loops import each, whole
+from renderer.simd.loops import each, each_listed, whole
 from renderer.simd.packing import list_indices, pack_chunk
 from shaders.bsdfs.bsdf import Seen
 from shaders.float32 import ONE, ZERO, Doubles, Float32, Int
@@ -120,14 +120,14 @@ def look_at_surfaces(scene: PackedScene, queue: Queue, view: View, hits: int) ->
     each(reach, whole(hits), chunk)
     if flags & BENT:
         bent = list_indices(address(chunk.kind), (BENT, BENT), hits, address(chunk.bent))
-        each(bend_normal, whole(bent), view)
+        each_listed(bend_normal, whole(bent), view)
     if flags & IN_MEDIUM:
         each(face_particle, whole(hits), chunk)
     gather_numbers(scene.bsdfs, queue, chunk, hits)
     if flags & TEXTURED and queue.quads > 0:
         textured = list_textured((TEXTURED | MAPPED, TEXTURED), chunk, hits)
         gather_textures(address(scene.photon_scene.textures), chunk, textured)
-        each(paint_blended, whole(textured), view)
+        each_listed(paint_blended, whole(textured), view)
     if flags & MAPPED:
         each(widen, whole(hits), chunk)
         look_closely(scene, (AT_POINT, MAPPED), queue, chunk, hits)

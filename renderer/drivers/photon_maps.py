@@ -34,6 +34,7 @@ from renderer.photons.photon_map import Words
 from renderer.photons.store import PHOTON_RAYS, PHOTONS_STORED
 from renderer.photons.targets import NO_SPHERES, Targets
 from renderer.photons.tracing import PHOTON_CODE, trace_photons
+from renderer.photons.volume import CELL_RADII
 from renderer.scene.group_scenes import scene_of_group
 from renderer.scene.packed_scene import PackedScene
 from renderer.scene.photon_scene import IN_MEDIUM
@@ -155,7 +156,8 @@ class PhotonMapDriver(EyeDriver):
         for (number, work), maps in zip(works, self.maps_in_waves(works), strict=True):
             reach = self.radius_of(number)
             work.photons.wanting += wanting
-            passes.append(EyePass(number, reach, maps, radii * (reach / self.first_radius), self.far_radius_of(number)))
+            reaches = self.far_radius_of(number), self.beam_radius_of(number)
+            passes.append(EyePass(number, reach, maps, radii * (reach / self.first_radius), *reaches))
         return passes
 
     def maps_in_waves(self, works: list[tuple[int, Work]]) -> list[npt.NDArray[np.void]]:
@@ -165,7 +167,10 @@ class PhotonMapDriver(EyeDriver):
         if not requests[0]:
             return [maps_of_pass({}) for _ in works]
         far = {WHOLE: radii} if all(radii := [self.far_radius_of(number) for number in numbers]) else {}
-        made = self.gpu_maps.of_passes(requests, self.emitted, [self.cell_of(number) for number in numbers], far)
+        cells = [{name: self.cell_of(number) for name in requests[0]} for number in numbers]
+        for own, number in zip(cells, numbers, strict=True):
+            own[VOLUME] = CELL_RADII * self.beam_radius_of(number)
+        made = self.gpu_maps.of_passes(requests, self.emitted, cells, far)
         self.count_on_gpu(made.seconds, made.traced_seconds)
         for (_, work), counters in zip(works, made.counters, strict=True):
             work.photons.add(PhotonCounts(*counters[:PHOTON_RAYS].tolist()))
@@ -309,7 +314,7 @@ class PhotonMapDriver(EyeDriver):
     def _found_in_waves(self, index: int, request: PhotonRequest, looks: Sequence[Look]) -> Sequence[Longs]:
         from renderer.gpu.eye_waves import EyePass
 
-        made = self.gpu_maps.of_passes([{WHOLE: request}], self.emitted, [self.first_radius])
+        made = self.gpu_maps.of_passes([{WHOLE: request}], self.emitted, [{WHOLE: self.first_radius}])
         maps = maps_of_pass(made.maps[0])
         self.pixel_radii = looks[0].radii  # so that passes to come have room for radii
         waves = self._waves = self._new_waves()
@@ -331,5 +336,5 @@ def maps_of_pass(maps: Mapping[str, npt.NDArray[np.void]]) -> npt.NDArray[np.voi
 
     none = no_map()
     caustics = maps.get(CAUSTIC, none)
-    others = (maps.get(name, none) for name in (DIRECT, SAMPLES, OTHERS))
+    others = (maps.get(name, none) for name in (DIRECT, SAMPLES, OTHERS, VOLUME))
     return np.concatenate([maps.get(WHOLE, caustics), caustics, *others])

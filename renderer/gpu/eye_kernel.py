@@ -18,6 +18,7 @@ from renderer.gpu.ray_rows import CAPACITY, PAD, hand_over, take_answers
 from renderer.photons.irradiance import CHANNELS, IrradianceMap
 from renderer.photons.lookup import PhotonLookup, PhotonParts
 from renderer.photons.photon_map import Grid, PhotonMap
+from renderer.photons.volume import VolumeMap
 from renderer.scene.photon_scene import Records
 from renderer.shading.chunks import HIT_ID
 from renderer.simd.columns import WORD_BYTES, add_to, array_at, as_floats, for_lanes
@@ -53,8 +54,8 @@ MAP = np.dtype(
 )
 
 #: The maps of a pass: of all photons, of caustics, of those straight from a light and, for a final gather, of those at
-#: which irradiance is known and those that it comes from.
-WHOLE_MAP, CAUSTIC_MAP, DIRECT_MAP, SAMPLE_MAP, OTHER_MAP, PASS_MAPS = range(6)
+#: which irradiance is known and those that it comes from; and of those in media.
+WHOLE_MAP, CAUSTIC_MAP, DIRECT_MAP, SAMPLE_MAP, OTHER_MAP, VOLUME_MAP, PASS_MAPS = range(7)
 
 
 class EyeWave(NamedTuple):
@@ -62,8 +63,8 @@ class EyeWave(NamedTuple):
 
     job: of all passes; each has a number, an image and pixels that are taken of its own, and photons.
     sequences: (passes,) int64, their numbers.
-    reaches, far_reaches: (passes,) float64, radii of their searches for photons, and of that behind known irradiance
-        (`IrradianceMap`), world units.
+    reaches, far_reaches, beam_reaches: (passes,) float64, radii of their searches for photons, of that behind known
+        irradiance (`IrradianceMap`), and of that around rays (`VolumeMap`), world units.
     maps: (passes, PASS_MAPS) MAP.
     radii, found: (passes, pixels or 0) float64 and int64, of `PhotonLookup`.
     images: (passes, width * height, columns) float64, see `EyeJob`.
@@ -90,6 +91,7 @@ class EyeWave(NamedTuple):
     sequences: Longs
     reaches: Doubles
     far_reaches: Doubles
+    beam_reaches: Doubles
     maps: Records
     radii: Doubles
     found: Longs
@@ -183,9 +185,10 @@ def job_of(wave: EyeWave, own: int) -> EyeJob:
     like, samples = job.lookup.irradiance.values, map_of(wave, own, SAMPLE_MAP)
     values = like if samples.photons == 0 else array_at(like, wave.maps[own, SAMPLE_MAP].values, CHANNELS)
     known = IrradianceMap(samples, map_of(wave, own, OTHER_MAP), values, wave.far_reaches[own])
+    volume = VolumeMap(map_of(wave, own, VOLUME_MAP), wave.beam_reaches[own], no_groups)
     return EyeJob(
         job.scene,
-        PhotonLookup(map_of(wave, own, WHOLE_MAP), known, parts, wave.radii[own], wave.found[own], job.lookup.volume),
+        PhotonLookup(map_of(wave, own, WHOLE_MAP), known, parts, wave.radii[own], wave.found[own], volume),
         of_pass,
         job.camera,
         job.size,

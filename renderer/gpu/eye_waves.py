@@ -40,7 +40,7 @@ from renderer.gpu.ray_rows import CAPACITY, PAD
 from renderer.gpu.waves import Shader, Traced, Waves, launch_of, with_loops
 from renderer.photons.searching import WARP_SEARCH
 from renderer.scene.packed_scene import PackedScene
-from renderer.scene.photon_scene import SHEET
+from renderer.scene.photon_scene import IN_MEDIUM, SHEET
 from renderer.shading.scattering import LIGHT, SCATTER, SHOW
 from shaders.float32 import Doubles, Longs
 from tracecore.compilation.lanes import NO_PARTS, Parts
@@ -58,7 +58,7 @@ WARPS = 12
 PATHS_TOGETHER, MOST_PASSES, GROUPS = 1 << 23, 64, 4
 
 #: What each pass has of a wave for itself.
-OF_PASSES = ("sequences", "reaches", "far_reaches", "maps", "radii", "found", "images", "taken")
+OF_PASSES = ("sequences", "reaches", "far_reaches", "beam_reaches", "maps", "radii", "found", "images", "taken")
 
 #: The shares of a GPU's free memory that batches and images may take.
 BATCH_SHARE, IMAGE_SHARE = 0.4, 0.3
@@ -72,6 +72,7 @@ class EyePass(NamedTuple):
     maps: (PASS_MAPS,) MAP, of its photons.
     radii: (pixels or 0,) float64, of `PhotonLookup`.
     far_reach: radius of the search behind known irradiance, world units.
+    beam_reach: radius around rays in media, world units.
     """
 
     number: int
@@ -79,6 +80,7 @@ class EyePass(NamedTuple):
     maps: npt.NDArray[np.void]
     radii: Doubles
     far_reach: float = 0.0
+    beam_reach: float = 0.0
 
 
 def no_maps() -> npt.NDArray[np.void]:
@@ -164,6 +166,7 @@ class EyeWaves:
             waves.put("sequences", [one.number for one in given])
             waves.put("reaches", [one.reach for one in given])
             waves.put("far_reaches", [one.far_reach for one in given])
+            waves.put("beam_reaches", [one.beam_reach for one in given])
             waves.put("maps", [one.maps for one in given])
             waves.put("radii", [one.radii for one in given])
             waves.put("handed", CAPACITY)  # whatever was traced before is overwritten
@@ -208,7 +211,8 @@ def begin_to_compile(tracer: GpuTracer, job: EyeJob, slots: int) -> None:
 
 def numbered(job: EyeJob) -> tuple[PackedScene, Parts]:
     """Returns the scene of a job, and what its kernel is made of, as `with_loops` does."""
-    needs = eye_needs(job.task.diffuse, job.image.shape[1])
+    has_fog = bool(job.scene.photon_scene.flags & IN_MEDIUM)
+    needs = eye_needs(job.task.diffuse, job.image.shape[1], has_fog)
     return with_loops(job.scene, eye_units(job.task.diffuse), needs)
 
 
@@ -247,6 +251,7 @@ def new_wave(arrays: Any, job: EyeJob, warps_and_slots: tuple[int, int], passes:
         sequences=zeros((passes,), np.int64),
         reaches=zeros((passes,), np.float64),
         far_reaches=zeros((passes,), np.float64),
+        beam_reaches=zeros((passes,), np.float64),
         maps=zeros((passes, PASS_MAPS), MAP),
         radii=zeros((passes, pixels), np.float64),
         found=zeros((passes, pixels), np.int64),

@@ -121,14 +121,14 @@ class PhotonMaps:
         self,
         requests: Sequence[Requests],
         emitted: int,
-        cells: Sequence[float],
+        cells: Sequence[Mapping[str, float]],
         far: Mapping[str, Sequence[float]] = NO_RADII,
     ) -> GpuMaps:
         """Returns the maps of passes, which are there until others are made.
 
         requests: of each pass, which photons are traced for its maps; their tasks differ by their sequences alone.
         emitted: how many are sent out for each map.
-        cells: of each pass, the least edge of cells, world units.
+        cells: of each pass, by the names of its maps, the least edge of cells, world units.
         far: by the names of photons at some of which irradiance is to be known, of each pass the radius of the search
             behind it, world units: there are two maps of them, by the names SAMPLES and OTHERS.
 
@@ -150,7 +150,7 @@ class PhotonMaps:
                     for row in rows:
                         maps[row] |= self._known(row, given[row], far[name][row], scale)
                 else:
-                    sorted_ = self._sorted([Unsorted((row, name), given[row], cells[row], scale) for row in rows])
+                    sorted_ = self._sorted([Unsorted((row, name), given[row], cells[row][name], scale) for row in rows])
                     for row, made in zip(rows, sorted_, strict=True):
                         maps[row][name] = made
         return GpuMaps(maps, counters, *spent.tolist())

@@ -15,7 +15,15 @@ from renderer.scene.light_records import LAMPS_ONE_BY_ONE
 from renderer.scene.light_tree import LIGHTS_BY_TREE
 from renderer.scene.materials import MAPPED_SURFACES
 from renderer.scene.packed_scene import PackedScene
-from renderer.scene.photon_scene import HAS_MEDIA, IN_MEDIUM, INSIDE_OF_SOLIDS, MAPPED, SHEET, STRAIGHT_THROUGH_SHEETS
+from renderer.scene.photon_scene import (
+    HAS_MEDIA,
+    IN_MEDIUM,
+    INSIDE_OF_FOG,
+    INSIDE_OF_SOLIDS,
+    MAPPED,
+    SHEET,
+    STRAIGHT_THROUGH_SHEETS,
+)
 from renderer.simd.bsdf_kinds import kinds_of
 from tracecore.compilation.borrowing import lent_type
 from tracecore.compilation.lanes import Parts
@@ -160,8 +168,6 @@ def why_not(scene: PackedScene, tracer: Any) -> str | None:
         return "only the tracer of a GPU has one to shade on (--device gpu)"
     if len(scene.bsdfs.shaders) > 0:
         return "the scene has functions of your own that look at each hit, which only the CPU calls"
-    if scene.photon_scene.flags & IN_MEDIUM:
-        return "the scene has media that scatter, in which only the CPU has paths collide"
     return None
 
 
@@ -187,6 +193,7 @@ def needs_of(scene: PackedScene) -> frozenset[str]:
     flags = scene.photon_scene.flags
     is_there = {
         INSIDE_OF_SOLIDS: flags & HAS_MEDIA,
+        INSIDE_OF_FOG: flags & IN_MEDIUM,
         MAPPED_SURFACES: flags & MAPPED,
         STRAIGHT_THROUGH_SHEETS: flags & SHEET,
         LAMPS_ONE_BY_ONE: scene.light_records.has_others,

@@ -107,7 +107,7 @@ NORMAL_COSINE = 0.6
 #: takes.
 _MARGIN, ROUNDING = Float32(2.0**-8), Float32(2.0**-21)
 _THICKNESS, _LEAST_COSINE2 = Float32(DISC_THICKNESS), Float32(NORMAL_COSINE**2)
-_MAP_MIDDLE, _MAP_UNIT = Float32(32767.5), Float32(1.0 / 32767.0)
+MAP_MIDDLE, MAP_UNIT = Float32(32767.5), Float32(1.0 / 32767.0)
 
 _MOST_LEFT = Float32(SURFACES_LEFT)
 
@@ -148,13 +148,12 @@ def _flux_step(steps: float) -> np.uint32:
 
 @inlined
 def unpack_flux(packed: np.uint32) -> Color:
-    """Returns the three channels of a packed flux."""
-    step = np.float64(power_of_two(Int(packed >> np.uint32(27)) - _FLUX_BIAS))
-    mask = np.uint32(_MANTISSA - 1)
+    """Returns the three channels of a packed flux, float32, which has all their bits."""
+    step, mask = power_of_two(Int(packed >> np.uint32(27)) - _FLUX_BIAS), np.uint32(_MANTISSA - 1)
     return (
-        np.float64(packed & mask) * step,
-        np.float64((packed >> np.uint32(9)) & mask) * step,
-        np.float64((packed >> np.uint32(18)) & mask) * step,
+        Float32(packed & mask) * step,
+        Float32((packed >> np.uint32(9)) & mask) * step,
+        Float32((packed >> np.uint32(18)) & mask) * step,
     )
 
 
@@ -320,7 +319,7 @@ def facing(waiting: tuple[int, int, int], disc: Disc) -> tuple[int, Any]:
 @inlined
 def directions_of(words: int) -> tuple[Any, Any, Any]:
     """Returns vectors of any length in sixteen packed directions, as `shaders.octahedral.unpack_unit` does."""
-    middle, unit = splat16(_MAP_MIDDLE), splat16(_MAP_UNIT)
+    middle, unit = splat16(MAP_MIDDLE), splat16(MAP_UNIT)
     x = (part_of_words(words, np.uint32(16), np.uint32(0xFFFF)) - middle) * unit
     y = (part_of_words(words, np.uint32(0), np.uint32(0xFFFF)) - middle) * unit
     z = splat16(ONE) - greatest(x, -x) - greatest(y, -y)

@@ -13,6 +13,8 @@ import numpy as np
 from renderer.photons.building import build_photon_map
 from renderer.photons.group_maps import GroupMaps, no_group_maps
 from renderer.photons.photon_map import (
+    MAP_MIDDLE,
+    MAP_UNIT,
     PHOTON_DIRECTION,
     PHOTON_FLUX,
     PHOTON_NORMAL,
@@ -21,25 +23,24 @@ from renderer.photons.photon_map import (
     SURFACES_LEFT,
     Grid,
     PhotonMap,
-    Total,
     coordinate,
     directions_of,
     dot16,
     flux_of,
     length2,
     offsets,
-    total_of,
+    unpack_flux,
 )
 from renderer.scene.media import share_left
 from renderer.scene.photon_scene import FOG_MASK, FOG_SHIFT
-from renderer.simd.columns import ELEMENTS, WORD_BYTES, get, put, three
+from renderer.simd.columns import ELEMENTS, WORD_BYTES, get, get3, get_word, put, put3, three
 from renderer.simd.loops import each
-from renderer.simd.packing import count_elements
-from renderer.simd.wide_vectors import first_elements, only, pack_sixteen, part_of_words, three_columns
+from renderer.simd.ways import call_either
+from renderer.simd.wide_vectors import first_elements, only, pack_sixteen, part_of_words, sum_of, three_columns
 from shaders.bsdfs.phase import density
 from shaders.elementary import fma
 from shaders.float32 import ONE, ZERO, Float32
-from shaders.vector import Color, Vec3, scale
+from shaders.vector import Color, Vec3, multiply, scale, subtract
 from tracecore.compilation.cached import inlined
 from tracecore.compilation.vector import address, less, less_equal, load16, splat16, store
 
@@ -49,6 +50,10 @@ CELL_RADII = 4.0
 
 #: Numbers less than this count as it where something is divided by them.
 _LEAST = Float32(2.0**-60)
+
+#: Bytes of a column of ELEMENTS words, and where two of those for work begin.
+_COLUMN = ELEMENTS * WORD_BYTES
+_COSINES, _SQUARES = 3 * _COLUMN, 4 * _COLUMN
 
 _MOST_LEFT, _MARGIN = Float32(SURFACES_LEFT), Float32(1.0 + 2.0**-8)
 
@@ -91,41 +96,52 @@ class Beam(NamedTuple):
     mean_cosine: float
 
 
-class Waiting(NamedTuple):
-    """Has the addresses of columns of sixteen photons of a beam.
+class Gathering(NamedTuple):
+    """Has what is known while photons of a beam are added up.
 
-    distances: how far along it they are, world units.
-    cosines, squares: of the beam and where they came from, times the length of the direction; and its square.
-    weights: take the share of their flux that reaches the origin, by channel, per steradian.
+    photons: address of the first column of those of the map, `step` bytes from column to column.
+    sums: addresses of sixteen sums of each channel: element k has the k-th of each sixteen photons found.
+    waiting: addresses of columns of photons that wait until they are sixteen: how far along the beam they are, their
+        directions and their fluxes.
+    spare: address of six columns of ELEMENTS words, to work with.
     """
 
-    distances: int
-    cosines: int
-    squares: int
-    weights: tuple[int, int, int]
+    photons: int
+    step: int
+    sums: tuple[int, int, int]
+    waiting: tuple[int, int, int]
+    spare: int
     beam: Beam
 
 
 @inlined
 def in_scattered(photon_map: PhotonMap, beam: Beam) -> Color:
-    """Returns the radiance, W/(m^2 sr), that photons within a beam send to its origin."""
-    found = total_of(flux_along(photon_map, beam)).flux
-    per_area = photon_map.scale / (math.pi * (np.float64(beam.radius) * np.float64(beam.radius)))
-    return (found[0] * per_area, found[1] * per_area, found[2] * per_area)
+    """Returns the radiance, W/(m^2 sr), that photons within a beam send to its origin.
+
+    Photons are looked at in the order of the map, and every sixteenth of those found is added to the same sum, by
+    vectors as by a lane of a warp: so the order in which flux is added follows from the map alone.
+    """
+    columns, step = address(photon_map.columns), WORD_BYTES * photon_map.columns.shape[1]
+    sums, waiting = three(three_columns(), _COLUMN), three(three_columns(), 2 * _COLUMN)
+    gathering = Gathering(columns, step, sums, waiting, three_columns(), beam)
+    for channel in sums:
+        store(channel, splat16(ZERO))
+    found = gather_cells(photon_map, gathering)
+    call_either(add_last, add_no_more, (gathering, found))
+    radius = np.float64(beam.radius)
+    per_area = photon_map.scale / (math.pi * (radius * radius))
+    return (
+        sum_of(load16(sums[0])) * per_area,
+        sum_of(load16(sums[1])) * per_area,
+        sum_of(load16(sums[2])) * per_area,
+    )
 
 
 @inlined
-def flux_along(photon_map: PhotonMap, beam: Beam) -> Total:
-    """Returns the sum of what reaches the origin of a beam of the flux of its photons, per steradian, in the unit of
-    the map.
-
-    Photons are looked at in the order of the map, sixteen of a row of cells together, as by
-    `renderer.photons.photon_map.find_in`: so the order in which flux is added follows from the map alone.
-    """
-    grid, starts, columns = photon_map.grid, photon_map.starts, address(photon_map.columns)
-    step, waits, all_of_it = WORD_BYTES * photon_map.columns.shape[1], 0, (ZERO, beam.length)
-    waiting, spare = three(three_columns(), 2 * ELEMENTS * WORD_BYTES), three_columns()
-    total = Total(splat16(ZERO), splat16(ZERO), splat16(ZERO), 0)
+def gather_cells(photon_map: PhotonMap, gathering: Gathering) -> int:
+    """Add up the photons of all cells along a beam. Returns what `add_sixteens` does for the last of them."""
+    grid, starts, beam, found = photon_map.grid, photon_map.starts, gathering.beam, 0
+    all_of_it = (ZERO, beam.length)
     z0, z1 = cells_along(grid, beam, 2, all_of_it)
     for z in range(z0, z1 + 1):
         in_layer = part_in_cell(grid, beam, (2, z), all_of_it)
@@ -134,17 +150,9 @@ def flux_along(photon_map: PhotonMap, beam: Beam) -> Total:
             x0, x1 = cells_along(grid, beam, 0, part_in_cell(grid, beam, (1, y), in_layer))
             row = (z * grid.shape[1] + y) * grid.shape[0]
             first, last = starts[np.uint64(row + x0)], starts[np.uint64(row + max(x0, x1 + 1))]
-            for i in range(first, last, ELEMENTS):
-                photons = columns + WORD_BYTES * i
-                elements = in_beam(photons, step, beam, spare) & first_elements(last - i)
-                sources = (spare, photons + PHOTON_DIRECTION * step, photons + PHOTON_FLUX * step)
-                waits = pack_sixteen(elements, sources, waiting, waits)
-                if waits >= ELEMENTS:
-                    total = with_waiting(total, waiting, beam, (ELEMENTS, spare))
-                    for column in waiting:  # what lies behind the first sixteen comes to the front
-                        store(column, load16(column + ELEMENTS * WORD_BYTES))
-                    waits -= ELEMENTS
-    return with_waiting(total, waiting, beam, (waits, spare)) if waits > 0 else total
+            if last > first:
+                found = call_either(add_sixteens, add_one_by_one, (gathering, (first, last), found))
+    return found
 
 
 @inlined
@@ -193,15 +201,32 @@ def reach_of(grid: Grid, beam: Beam, axis: int) -> float:
 
 
 @inlined
-def in_beam(photons: int, step: int, beam: Beam, distances: int) -> int:
-    """Returns the set of those of sixteen photons that lie in a beam and whose paths may be as long as it has them.
+def add_sixteens(gathering: Gathering, photons: tuple[int, int], waits: int) -> int:
+    """Add up photons of a row of cells by vectors. photons: the first one, and the one behind the last. Returns how
+    many wait now, where `waits` did before."""
+    first, last = photons
+    step, waiting = gathering.step, gathering.waiting
+    for i in range(first, last, ELEMENTS):
+        here = gathering.photons + WORD_BYTES * i
+        elements = in_beam(here, gathering) & first_elements(last - i)
+        sources = (gathering.spare, here + PHOTON_DIRECTION * step, here + PHOTON_FLUX * step)
+        waits = pack_sixteen(elements, sources, waiting, waits)
+        if waits >= ELEMENTS:
+            add_waiting(gathering, ELEMENTS)
+            for column in waiting:  # what lies behind the first sixteen comes to the front
+                store(column, load16(column + _COLUMN))
+            waits -= ELEMENTS
+    return waits
 
-    photons: address of the first one in the first of the columns, `step` bytes apart.
-    distances: address that takes how far along the ray they lie, (16,) float32.
-    """
+
+@inlined
+def in_beam(photons: int, gathering: Gathering) -> int:
+    """Returns the set of those of sixteen photons that lie in a beam and whose paths may be as long as it has them, and
+    writes how far along the ray they lie. photons: address of the first one in the first of the columns."""
+    beam, step = gathering.beam, gathering.step
     offset = offsets(photons, step, beam.origin)
     along = dot16(offset, beam.direction)
-    store(distances, along)
+    store(gathering.spare, along)
     beside = (
         offset[0] - along * splat16(beam.direction[0]),
         offset[1] - along * splat16(beam.direction[1]),
@@ -216,33 +241,97 @@ def in_beam(photons: int, step: int, beam: Beam, distances: int) -> int:
 
 
 @inlined
-def with_waiting(total: Total, waiting: tuple[int, int, int], beam: Beam, memory: tuple[int, int]) -> Total:
-    """Returns the sum with the first of the photons that wait. memory: how many they are, and the address of six
-    columns of ELEMENTS words."""
-    count, spare = memory
-    column = ELEMENTS * WORD_BYTES
-    weights, cosines, squares = three(spare, column), spare + 3 * column, spare + 4 * column
+def add_waiting(gathering: Gathering, count: int) -> None:
+    """Add up the first `count` photons that wait."""
+    waiting, spare, sums, elements = gathering.waiting, gathering.spare, gathering.sums, first_elements(count)
     source = directions_of(waiting[1])
-    store(cosines, dot16(source, beam.direction))
-    store(squares, length2(source))
-    each(weigh_photon, ELEMENTS, Waiting(waiting[0], cosines, squares, weights, beam))
+    store(spare + _COSINES, dot16(source, gathering.beam.direction))
+    store(spare + _SQUARES, length2(source))
+    each(weigh_photon, ELEMENTS, gathering)
     red, green, blue = flux_of(waiting[2])
-    elements = first_elements(count)
-    return Total(
-        total.red + only(elements, red * load16(weights[0])),
-        total.green + only(elements, green * load16(weights[1])),
-        total.blue + only(elements, blue * load16(weights[2])),
-        total.photons + count_elements(elements),
-    )
+    store(sums[0], load16(sums[0]) + only(elements, red * load16(spare)))
+    store(sums[1], load16(sums[1]) + only(elements, green * load16(spare + _COLUMN)))
+    store(sums[2], load16(sums[2]) + only(elements, blue * load16(spare + 2 * _COLUMN)))
 
 
 @inlined
-def weigh_photon(i: int, data: Waiting) -> None:
-    """Write what share of a photon's flux reaches the origin of a beam, per steradian. Its light goes on to the origin
-    as it came where its source is straight ahead of the ray."""
-    beam, square = data.beam, get(data.squares, i)
-    cosine = get(data.cosines, i) / math.sqrt(max(square, _LEAST))
-    left = scale(share_left(beam.extinction, get(data.distances, i)), density(beam.mean_cosine, cosine))
-    put(data.weights[0], i, left[0])
-    put(data.weights[1], i, left[1])
-    put(data.weights[2], i, left[2])
+def weigh_photon(i: int, gathering: Gathering) -> None:
+    """Write what share of the flux of a photon that waits reaches the origin of the beam, by channel, per steradian."""
+    spare = gathering.spare
+    share = share_of(gathering.beam, get(gathering.waiting[0], i), get(spare + _COSINES, i), get(spare + _SQUARES, i))
+    put3(spare, _COLUMN, i, share)
+
+
+@inlined
+def share_of(beam: Beam, distance: float, cosine: float, square: float) -> Color:
+    """Returns what share of a photon's flux reaches the origin of a beam, by channel, per steradian. Its light goes on
+    there as it came where its source is straight ahead of the ray.
+
+    distance: along the beam. cosine: of the beam and where the photon came from, times the length of that direction.
+    square: of this length.
+    """
+    scattered = density(beam.mean_cosine, cosine / math.sqrt(max(square, _LEAST)))
+    return scale(share_left(beam.extinction, distance), scattered)
+
+
+@inlined
+def add_last(gathering: Gathering, waits: int) -> None:
+    """Add up photons that still wait."""
+    if waits > 0:
+        add_waiting(gathering, waits)
+
+
+@inlined
+def add_one_by_one(gathering: Gathering, photons: tuple[int, int], found: int) -> int:
+    """Add up photons of a row of cells in a lane of a warp, in the order of `add_sixteens`, with the same arithmetic.
+    photons: the first one, and the one behind the last. Returns how many were found, where `found` were before."""
+    beam, step, sums = gathering.beam, gathering.step, gathering.sums
+    for i in range(photons[0], photons[1]):
+        here = gathering.photons + WORD_BYTES * i
+        offset = subtract(get3(here, step, 0), beam.origin)
+        distance = dot_in_order(offset, beam.direction)
+        beside = (
+            offset[0] - distance * beam.direction[0],
+            offset[1] - distance * beam.direction[1],
+            offset[2] - distance * beam.direction[2],
+        )
+        word = get_word(here + PHOTON_NORMAL * step, 0)
+        is_same = Float32((word >> FOG_SHIFT) & FOG_MASK) == beam.fog
+        is_same &= min(beam.between, _MOST_LEFT) <= Float32(word & SURFACES_LEFT)
+        near = dot_in_order(beside, beside) <= beam.radius * beam.radius
+        if near & is_same & (distance >= ZERO) & (distance < beam.length):
+            source = direction_of(get_word(here + PHOTON_DIRECTION * step, 0))
+            cosine, square = dot_in_order(source, beam.direction), dot_in_order(source, source)
+            flux = unpack_flux(get_word(here + PHOTON_FLUX * step, 0))
+            add3(sums, found & (ELEMENTS - 1), multiply(flux, share_of(beam, distance, cosine, square)))
+            found += 1
+    return found
+
+
+@inlined
+def add_no_more(gathering: Gathering, found: int) -> None:
+    """Add up nothing: no photon waits in a lane."""
+
+
+@inlined
+def dot_in_order(a: Vec3, b: Vec3) -> float:
+    """Returns a . b, rounded as `dot16` does."""
+    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
+
+
+@inlined
+def direction_of(word: np.uint32) -> Vec3:
+    """Returns a vector of any length in a packed direction, as `directions_of` does."""
+    x = (Float32(word >> np.uint32(16)) - MAP_MIDDLE) * MAP_UNIT
+    y = (Float32(word & np.uint32(0xFFFF)) - MAP_MIDDLE) * MAP_UNIT
+    z = ONE - abs(x) - abs(y)
+    below = max(-z, ZERO)
+    return (x - (below if x > ZERO else -below), y - (below if y > ZERO else -below), z)
+
+
+@inlined
+def add3(sums: tuple[int, int, int], k: int, color: Color) -> None:
+    """Add to number k of three columns."""
+    put(sums[0], k, get(sums[0], k) + color[0])
+    put(sums[1], k, get(sums[1], k) + color[1])
+    put(sums[2], k, get(sums[2], k) + color[2])

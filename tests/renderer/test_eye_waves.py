@@ -142,7 +142,7 @@ def test_a_pilot_has_waves_find_what_loops_find(monkeypatch):
         traced: list[Any] = []
 
         def of_passes(requests, emitted, cells):
-            assert (requests, emitted, cells) == ([{WHOLE: request}], 2000, [driver.first_radius])
+            assert (requests, emitted, cells) == ([{WHOLE: request}], 2000, [{WHOLE: driver.first_radius}])
             return SimpleNamespace(maps=[{}])
 
         def trace(passes):

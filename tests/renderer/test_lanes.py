@@ -10,6 +10,9 @@ import pytest
 from lanes_on_threads import LanesOnThreads
 from llvmlite.binding import parse_bitcode
 from photon_clouds import photons_in_a_cloud
+from small_scenes import flat_snapshot
+from test_fog import fog
+from test_media import block
 
 import tracecore
 from renderer.camera_paths.bounce import eye_needs
@@ -36,7 +39,7 @@ from renderer.photons.targets import Targets
 from renderer.photons.tracing import trace_photons
 from renderer.scene import light_tree
 from renderer.scene.packed_scene import pack_scene
-from renderer.scene.photon_scene import SHEET
+from renderer.scene.photon_scene import IN_MEDIUM, SHEET
 from scenes import load
 from scenes.lights import PointLight
 from scenes.model import Material
@@ -57,12 +60,11 @@ BEFORE, CELLS_BEFORE = 37, 11
 SIZE, PASSES = (40, 24), 2
 
 
-class Kitchen:
-    """Is the kitchen, with several BSDFs, textures, bent normals and lights that aim some photons, and the code of
-    its photons for a warp."""
+class WarpPhotons:
+    """Is a scene, and the code of its photons for a warp."""
 
-    def __init__(self):
-        self.snapshot = load("kitchen").snapshot(0.0)
+    def __init__(self, snapshot):
+        self.snapshot = snapshot
         self.scene = Targets(pack_scene(self.snapshot)).projected(0.3)
         self.task = photon_task(self.scene, RenderSettings(width=1, height=1), 0, min_bounces=0)
         numbered, self.made_of = with_loops(self.scene, photon_waves.photon_units())
@@ -70,24 +72,25 @@ class Kitchen:
         self.wave.supply[:, 1], self.wave.sequences[:] = PHOTONS, range(PASSES)
         self.code = warp_code(launch_of(shade_wave, self.wave), self.made_of)
 
-    def traced_by_lanes(self, tracer):
-        """Yields photons in order, and counters, of passes whose lanes are threads."""
+    def traced_by_lanes(self, tracer, task):
+        """Yields photons in order, and counters, of passes of a task whose lanes are threads."""
         lanes, record = LanesOnThreads(self.code), np.zeros(MOST_BYTES, np.uint8)
-        lay_out(self.wave, record.ctypes.data)
+        lay_out(self.wave._replace(task=task), record.ctypes.data)
         while True:
             for warp in range(WARPS):
                 lanes.run(warp, record.ctypes.data)
             if not self.wave.active.any():
                 break
             self.wave.answers[:] = tracer.closest_hit(self.wave.traced)
-        for number, (block, filled) in enumerate(zip(self.wave.blocks, self.wave.filled, strict=True)):
-            order = np.argsort(block[STORE_INDEX, :filled], kind="stable")
-            yield block[:PHOTON_WORDS, order].T, self.wave.counters[number::PASSES].sum(axis=0)
+        for number, (stored, filled) in enumerate(zip(self.wave.blocks, self.wave.filled, strict=True)):
+            order = np.argsort(stored[STORE_INDEX, :filled], kind="stable")
+            yield stored[:PHOTON_WORDS, order].T, self.wave.counters[number::PASSES].sum(axis=0)
 
 
 @pytest.fixture(scope="module")
 def kitchen():
-    return Kitchen()
+    """Several BSDFs, textures, bent normals, lights that aim some photons, and haze."""
+    return WarpPhotons(in_haze(load("kitchen").snapshot(0.0)))
 
 
 def test_another_process_compiles_a_piece(kitchen, monkeypatch):
@@ -101,19 +104,31 @@ def test_another_process_compiles_a_piece(kitchen, monkeypatch):
 
 
 def test_lanes_store_the_photons_of_the_loops_bit_for_bit(kitchen):
-    with tracecore.open_tracer(kitchen.snapshot.positions, device="cpu", threads=1) as tracer:
-        passes = list(kitchen.traced_by_lanes(tracer))
+    for expected in by_both(kitchen, kitchen.task):
+        assert len(expected.stored) > PHOTONS > expected.counts.aimed > PHOTONS // 5
+
+
+def test_lanes_store_the_photons_of_media_that_the_loops_store(kitchen):
+    kitchen.wave.supply[:, 0], kitchen.wave.filled[:], kitchen.wave.counters[:] = 0, 0, 0
+    for expected in by_both(kitchen, kitchen.task._replace(in_volume=True)):
+        assert len(expected.stored) > PHOTONS // 20
+
+
+def by_both(photons, task):
+    """Yields what loops trace of the passes of a task, once lanes have stored the same."""
+    with tracecore.open_tracer(photons.snapshot.positions, device="cpu", threads=1) as tracer:
+        passes = list(photons.traced_by_lanes(tracer, task))
         pool = WorkerPool(tracer, threads=1)
-        tasks = [kitchen.task._replace(sequence=number) for number in range(PASSES)]
-        loops = [trace_photons(kitchen.scene, task, pool, range(PHOTONS)) for task in tasks]
+        tasks = [task._replace(sequence=number) for number in range(PASSES)]
+        loops = [trace_photons(photons.scene, one, pool, range(PHOTONS)) for one in tasks]
         pool.close()
     for (stored, counters), expected in zip(passes, loops, strict=True):
         is_the_same(stored, counters, expected)
+        yield expected
 
 
 def is_the_same(stored, counters, expected):
     """Asserts that lanes stored the photons that loops did."""
-    assert len(expected.stored) > PHOTONS > expected.counts.aimed > PHOTONS // 5
     np.testing.assert_array_equal(stored, expected.stored)
     assert counters[PHOTON_RAYS] == expected.rays
     fates = expected.counts
@@ -272,7 +287,8 @@ def passes_by_lanes(driver, tracer, lookups=()):
     """
     task, lookup = driver.task_of_waves()
     image, taken = np.zeros((1, LAYER_COLUMNS[driver.settings.layers])), np.zeros(1, np.int64)
-    needs = eye_needs(GATHER if task.diffuse in ASKING else task.diffuse, image.shape[1])
+    has_fog = bool(driver.scene.photon_scene.flags & IN_MEDIUM)
+    needs = eye_needs(GATHER if task.diffuse in ASKING else task.diffuse, image.shape[1], has_fog)
     scene, made_of = with_loops(driver.scene, eye_waves.eye_units(task.diffuse), needs)
     job = EyeJob(scene, lookup, task, driver.camera, SIZE, driver.pixels, taken, driver.reach, image)
     wave = eye_waves.new_wave(np, job, (WARPS, driver._shadow_slots()), PASSES)
@@ -280,7 +296,8 @@ def passes_by_lanes(driver, tracer, lookups=()):
     for number, known in enumerate(lookups):
         wave.reaches[number], wave.radii[number] = driver.radius_of(number), known.radii
         far = known.irradiance
-        maps = (known.photon_map, known.parts.caustics, known.parts.direct, far.samples, far.others)
+        volume, wave.beam_reaches[number] = known.volume.photon_map, known.volume.radius
+        maps = (known.photon_map, known.parts.caustics, known.parts.direct, far.samples, far.others, volume)
         wave.maps[number] = np.concatenate([record_of(one) for one in maps])
         wave.maps["values"][number, SAMPLE_MAP], wave.far_reaches[number] = far.values.ctypes.data, far.radius
     lanes = lanes_of(launch_of(eye_waves.shader_of(task), wave), made_of)
@@ -311,7 +328,7 @@ def record_of(one):
 
 @pytest.mark.parametrize("kind", [PhotonDriver, GatherDriver])
 def test_lanes_find_the_photons_that_the_loops_find(kind):
-    snapshot = load("cornell").snapshot(0.0)
+    snapshot = in_haze(load("cornell").snapshot(0.0))
     settings = RenderSettings(width=SIZE[0], height=SIZE[1], threads=1, layers="all", photons=3000)
     columns = [*range(LAYER_BIAS + 1), *range(LAYER_LIGHT, LAYER_END)]  # what the eye meets first, threads add
     with tracecore.open_tracer(snapshot.positions, device="cpu", threads=1) as tracer:
@@ -324,6 +341,17 @@ def test_lanes_find_the_photons_that_the_loops_find(kind):
     for image, loops in zip(wave.images, expected, strict=True):
         np.testing.assert_array_equal(image[:, columns], loops[:, columns])
     assert np.count_nonzero(expected[0][:, 0]) > SIZE[0] * SIZE[1] / 2
+
+
+def in_haze(snapshot):
+    """Returns a scene in a block of haze that leaves out a part of it."""
+    low, high = snapshot.positions.min(axis=(0, 1)), snapshot.positions.max(axis=(0, 1))
+    size = high - low
+    box = flat_snapshot(block(-0.1, 0.8) * (0.55 * size) + (low + high) / 2.0, [fog(0.3 / float(size.max()), g=0.5)])
+    names = ("positions", "normals", "uvs", "object_ids")
+    joined = {name: np.concatenate([getattr(snapshot, name), getattr(box, name)]) for name in names}
+    ids = np.append(snapshot.material_ids, box.material_ids + len(snapshot.materials)).astype(np.int32)
+    return replace(snapshot, **joined, material_ids=ids, materials=(*snapshot.materials, *box.materials))
 
 
 def with_sheet_and_lamps(snapshot):
@@ -341,7 +369,8 @@ def with_sheet_and_lamps(snapshot):
 @pytest.mark.parametrize("kind", [PathDriver, OcclusionDriver])
 def test_lanes_make_the_passes_of_the_loops_bit_for_bit(kind, monkeypatch):
     monkeypatch.setattr(light_tree, "LEVEL_COST", -1.0)  # a tree is taken, whether it pays or not
-    snapshot = with_sheet_and_lamps(load("vases").snapshot(0.0))  # metals, plastics, glass that absorbs, the sky
+    # Metals, plastics, glass that absorbs, the sky, and haze.
+    snapshot = in_haze(with_sheet_and_lamps(load("vases").snapshot(0.0)))
     settings = RenderSettings(width=SIZE[0], height=SIZE[1], threads=1, layers="all", pixel_filter="gaussian")
     columns = [*range(LAYER_BIAS), *range(LAYER_LIGHT, LAYER_END)]  # what the eye meets first, threads add
     with tracecore.open_tracer(snapshot.positions, device="cpu", threads=1) as tracer:
