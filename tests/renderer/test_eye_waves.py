@@ -64,8 +64,9 @@ def test_waves_make_the_picture_of_the_loops_bit_for_bit(gpu, more):
 
 
 @pytest.mark.gpu
-def test_metals_glass_and_the_sky_have_the_same_bits_there(gpu):
-    by_waves, by_loops = (picture("vases", shading, driver="path", passes=2) for shading in ("gpu", "cpu"))
+@pytest.mark.parametrize("scene", ["vases", "chapel"])  # metals, glass, a sky; and media that absorb and scatter
+def test_materials_and_media_have_the_same_bits_there(gpu, scene):
+    by_waves, by_loops = (picture(scene, shading, driver="path", passes=2) for shading in ("gpu", "cpu"))
     np.testing.assert_array_equal(by_waves.film.linear, by_loops.film.linear)
 
 
@@ -116,6 +117,11 @@ def test_passes_that_do_not_fit_together_are_made_in_turn(gpu, monkeypatch):
         ("cornell", {"driver": "path+caustics"}),
         ("cornell", {"driver": "gather"}),
         ("kitchen", {"driver": "gather", "layers": True}),
+        ("chapel", {"driver": "photon"}),
+        ("chapel", {"driver": "sppm"}),
+        ("chapel", {"driver": "path+caustics", "layers": True}),
+        ("chapel", {"driver": "gather"}),
+        ("chapel", {"driver": "photons-only", "crop": (10, 20, 50, 40)}),
     ],
 )
 def test_maps_that_the_gpu_sorts_bring_the_light_of_those_of_the_cpu(gpu, scene, more):

@@ -10,13 +10,10 @@ from small_scenes import quad
 from test_media import GREY, NOON, block, from_height, plate, scene, solid
 from test_path_report import CHOSEN, both
 
-from renderer.gpu.waves import why_not
-from renderer.scene.packed_scene import pack_scene
 from scenes.lights import PointLight
 from scenes.model import Material
 from shaders.bsdfs.phase import cosine_of
 from shaders.float32 import Float32
-from tracecore.tracers.gpu import GpuTracer
 
 BLACK = (0.0, 0.0, 0.0)
 SCATTERED, ABSORBED = np.array([0.8, 1.5, 2.5]), np.array([0.5, 0.2, 0.0])
@@ -116,11 +113,3 @@ def test_directions_are_drawn_by_the_phase_function(g):
     for cosine in (-0.9, -0.5, 0.0, 0.3, 0.8, 0.99):
         expected = below[np.searchsorted(middles, cosine) - 1]
         assert abs((drawn < cosine).mean() - expected) < 1e-3, cosine
-
-
-def test_a_gpu_leaves_fog_to_the_cpu():
-    foggy = pack_scene(scene((block(0.0, 1.0), fog(1.0))))
-    clear = pack_scene(scene((block(0.0, 1.0), solid((1.0, 1.0, 1.0)))))
-    tracer = object.__new__(GpuTracer)
-    assert why_not(clear, tracer) is None
-    assert "scatter" in str(why_not(foggy, tracer))
