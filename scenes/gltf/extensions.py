@@ -18,6 +18,7 @@ READ = frozenset((
     "KHR_materials_clearcoat", "KHR_materials_emissive_strength", "KHR_materials_ior",
     "KHR_materials_pbrSpecularGlossiness", "KHR_materials_sheen", "KHR_materials_specular",
     "KHR_materials_transmission", "KHR_materials_unlit", "KHR_materials_volume",
+    "KHR_materials_volume_scatter",
 ))  # fmt: skip
 #: Extensions that say nothing of how a file looks: what its parts are, sound, bodies, what follows from a click, and
 #: coarser meshes for those who are far away.

@@ -58,7 +58,6 @@ UNREAD = {
     "KHR_materials_iridescence": "",
     "KHR_materials_dispersion": "",
     "KHR_materials_diffuse_transmission": "",
-    "KHR_materials_volume_scatter": "",
     "KHR_texture_basisu": ": the pictures beside it, or colours alone, are used; others that are read are made by "
     "gltf-transform ktxdecompress IN.glb OUT.glb",
     "EXT_lights_image_based": "",

@@ -35,6 +35,7 @@ from gltf_walls import (
 )
 from PIL import Image
 
+from scenes.gltf.surfaces import albedo_seen_as
 from scenes.lights import DistantLight
 from scenes.motion.transforms import quaternion
 
@@ -76,13 +77,12 @@ def blended(alpha):
     return of_material(material)
 
 
-def slab(ior, color, specular=None):
+def slab(ior, color, *, distance=0.5, **more):
     """A sheet of glass that is wide, and 0.5 thick."""
     outer, inner = 40 * WALL, [0, 0, -0.5]
     file = GltfBuilder()
-    volume = {"thicknessFactor": 0.5, "attenuationColor": color, "attenuationDistance": 0.5}
-    own = {"ior": {"ior": ior}, "transmission": {"transmissionFactor": 1.0}, "volume": volume}
-    own |= {} if specular is None else {"specular": specular}
+    volume = {"thicknessFactor": 0.5, "attenuationColor": color, "attenuationDistance": distance}
+    own = {"ior": {"ior": ior}, "transmission": {"transmissionFactor": 1.0}, "volume": volume} | more
     factors = {"roughnessFactor": 0.0, "metallicFactor": 0.0}
     extensions = {EXTENSION + name: value for name, value in own.items()}
     glass = file.add("materials", pbrMetallicRoughness=factors, extensions=extensions)
@@ -138,6 +138,33 @@ def coloured(metallic):
 
 
 BLACK = {"baseColorFactor": [0, 0, 0, 1]}
+
+
+def deep(albedo):
+    """What comes back of light from deep inside of a medium, straight out of it under a white sky, and of all light.
+
+    Chandrasekhar: Radiative Transfer, 1950, by his function H for particles that scatter evenly.
+    """
+    nodes, weights = np.polynomial.legendre.leggauss(64)
+    mu, weights, left = 0.5 * (nodes + 1.0), 0.5 * weights, math.sqrt(1.0 - albedo)
+    h = np.ones_like(mu)
+    for _ in range(200):
+        h = 1.0 / (left + 0.5 * albedo * (weights * mu * h / (mu[:, None] + mu)).sum(axis=1))
+    straight = 1.0 / (left + 0.5 * albedo * (weights * mu * h / (1.0 + mu)).sum())
+    return 1.0 - straight * left, 1.0 - 2.0 * left * (weights * mu * h).sum()
+
+
+MILK = (0.1, 0.2, 0.4)
+
+
+@pytest.mark.parametrize("color", [0.0, 0.05, 0.3, 0.6, 0.9, 1.0])
+@pytest.mark.parametrize("g", [0.0, 0.6, -0.3])
+def test_a_deep_medium_has_the_colour_that_is_asked_for(color, g):
+    albedo = albedo_seen_as(color, g)
+    even = 1.0 - (1.0 - albedo) / (1.0 - g * albedo)  # of particles that scatter evenly, by similarity
+    assert deep(even)[1] == pytest.approx(color, abs=0.006)
+
+
 MATERIALS = {
     "emission": Case(extended({}, emission=[0.5, 1, 0.25], **BLACK), np.array([0.5, 1, 0.25]), DARK),
     "emission by a picture, strong": Case(glowing(), np.repeat(np.repeat(COLORS * [4, 2, 1], 4, 0), 4, 1), DARK),
@@ -145,7 +172,13 @@ MATERIALS = {
     "blend": Case(blended(0.25), 0.25 * np.array(BASE), SUN),
     "transmission, volume": Case(slab(1.5, [1, 0.5, 0.25]), through(0.04, [1, 0.5, 0.25]), SKY),
     "ior": Case(slab(2.0, [0.5] * 3), through(1 / 9, [0.5] * 3), SKY),
-    "specular of glass": Case(slab(1.5, [0.5] * 3, {"specularFactor": 0.5}), through(0.02, [0.5] * 3), SKY),
+    "specular of glass": Case(slab(1.5, [0.5] * 3, specular={"specularFactor": 0.5}), through(0.02, [0.5] * 3), SKY),
+    "scatter": Case(
+        slab(1.0, [1e-6] * 3, distance=0.1, volume_scatter={"multiscatterColor": MILK}),
+        np.array([deep(albedo_seen_as(color, 0.0))[0] for color in MILK]),
+        SKY,
+        tolerance=0.005,
+    ),
     "coat": Case(extended({}, **BLACK), np.full(3, 0.04), SKY, tolerance=0.01),
     "ior of a coat": Case(extended({"ior": {"ior": 2.0}}, **BLACK), np.full(3, 1 / 9), SKY, tolerance=0.01),
     "specular": Case(extended({"specular": {"specularFactor": 0.25}}, **BLACK), np.full(3, 0.01), SKY, tolerance=0.01),
