@@ -11,6 +11,7 @@ from renderer.drivers.photon_maps import Look, PhotonMapDriver
 from renderer.drivers.search_radius import (
     BEAM_PHOTONS,
     FEW_PHOTONS,
+    RADIUS_FOOTPRINTS,
     footprint_radius,
     gathered_radius,
     photon_radius,
@@ -59,8 +60,8 @@ def probes(driver: PhotonMapDriver, scene: PackedScene) -> PhotonRequest:
 
 
 def beam_radius(driver: PhotonMapDriver) -> float:
-    """Returns the first radius around rays within which photons in media are looked for, world units: two footprints of
-    a pixel or, where that is more, so wide that a ray through all of a pass finds BEAM_PHOTONS of them, where they
+    """Returns the first radius around rays within which photons in media are looked for, world units: a footprint of a
+    pixel or, where that is more, so wide that a ray through all of a pass finds BEAM_PHOTONS of them, where they
     spread as those of a pilot do."""
     (request,) = driver.volume_requests(PILOT).values()
     places = driver.stored(*request, PROBES)[:, :3].view(np.float32)
@@ -68,7 +69,8 @@ def beam_radius(driver: PhotonMapDriver) -> float:
         return driver.first_radius
     x, y, z = np.diff(np.percentile(places, (5.0, 95.0), axis=0), axis=0)[0] / 0.9
     evenly = photon_radius((x * y + y * z + z * x) / 3.0, driver.emitted * len(places) / PROBES, BEAM_PHOTONS)
-    return max(footprint_radius(driver.tracer, driver.camera, driver.settings.height), evenly)
+    footprint = footprint_radius(driver.tracer, driver.camera, driver.settings.height) / RADIUS_FOOTPRINTS
+    return max(footprint, evenly)
 
 
 def learn_radii(driver: PhotonMapDriver, settings: RenderSettings) -> None:
