@@ -123,7 +123,7 @@ class PassPhotons:
         return stores
 
     def _scale_of(self, name: str) -> float:
-        return self.requests[name].task.flux_unit / self.emitted
+        return self.requests[name].task.watts / self.emitted
 
 
 def photon_task(

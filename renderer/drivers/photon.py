@@ -8,7 +8,7 @@ from renderer.drivers.eye import in_waves_too
 from renderer.drivers.pass_photons import PassPhotons, PhotonRequest, PhotonRequests, photon_task
 from renderer.drivers.pass_site import PassSite
 from renderer.drivers.photon_maps import PhotonMapDriver
-from renderer.drivers.pilot import beam_radius, look_about
+from renderer.drivers.pilot import learn_of_media, look_about
 from renderer.drivers.search_radius import pass_radius
 from renderer.photons.lookup import PhotonLookup
 from scenes.model import Snapshot
@@ -36,8 +36,8 @@ class PhotonDriver(PhotonMapDriver):
             if settings.shading != "cpu":
                 self.begin_to_compile()
             look_about(self, settings)
-        if self.has_fog and settings.radius is None and self.scene.lights.power > 0.0:
-            self.first_beam_radius = beam_radius(self)
+        if self.has_fog and self.scene.lights.power > 0.0:
+            learn_of_media(self, settings)
 
     @in_waves_too
     def trace_pass(self, index: int, site: PassSite) -> Radiance:

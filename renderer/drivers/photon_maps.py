@@ -73,6 +73,7 @@ class PhotonMapDriver(EyeDriver):
     has_sharp: whether some surface may throw a caustic.
     has_fog: whether some medium scatters.
     first_beam_radius: around rays, within which photons in media are looked for, world units.
+    volume_share: of photons in media, which are kept.
     projected_scene: the scene with its photons sent where they are needed.
     pixel_radii: (pixels,) float64, a first radius for each pixel as `PhotonLookup.radii` has them, or (0,).
     """
@@ -92,7 +93,7 @@ class PhotonMapDriver(EyeDriver):
         self.search_with(settings.radius or self.even_radius(emitted), emitted)
         self.projected_scene = self.projected(settings.guide_share)
         self.has_fog = bool(self.scene.photon_scene.flags & IN_MEDIUM)
-        self.first_beam_radius = self.first_radius
+        self.first_beam_radius, self.volume_share = self.first_radius, 1.0
 
     def photon_requests(self, index: int) -> PhotonRequests:
         """Returns which photons a pass traces, for its maps."""
@@ -261,12 +262,12 @@ class PhotonMapDriver(EyeDriver):
         return {CAUSTIC: PhotonRequest(self.caustic_scene, task)}
 
     def volume_requests(self, index: int) -> PhotonRequests:
-        """Returns which photons of a pass are kept in media that scatter: all, also those straight from a light. They
-        are traced apart from those of surfaces."""
+        """Returns which photons of a pass are kept in media that scatter: also those straight from a light. They are
+        traced apart from those of surfaces."""
         if not self.has_fog:
             return {}
         task = photon_task(self.projected_scene, self.settings, index | VOLUME_SEQUENCE, min_bounces=0)
-        return {VOLUME: PhotonRequest(self.projected_scene, task._replace(in_volume=True))}
+        return {VOLUME: PhotonRequest(self.projected_scene, task._replace(volume_share=self.volume_share))}
 
     def beam_radius_of(self, index: int) -> float:
         """Returns within what radius of a ray a pass looks for photons in media, world units: it shrinks as discs do

@@ -30,6 +30,9 @@ PROBES, ENOUGH_STORED = 1 << 13, 0.4
 #: ... and where not so many times as many are stored of those sent to what is needed, these do not pay.
 AIMING_GAIN = 2.25
 
+#: Photons in media that are kept for each that is sent out: milk would have one for each of hundreds of collisions.
+MOST_IN_MEDIA = 2.0
+
 #: Of so many pixels one tells how many photons are found behind what the eye meets first: a mean is all that is wanted.
 SAMPLED_PIXELS = 16
 
@@ -59,18 +62,21 @@ def probes(driver: PhotonMapDriver, scene: PackedScene) -> PhotonRequest:
     return PhotonRequest(scene, photon_task(scene, driver.settings, PILOT, min_bounces=1))
 
 
-def beam_radius(driver: PhotonMapDriver) -> float:
-    """Returns the first radius around rays within which photons in media are looked for, world units: a footprint of a
-    pixel or, where that is more, so wide that a ray through all of a pass finds BEAM_PHOTONS of them, where they
-    spread as those of a pilot do."""
+def learn_of_media(driver: PhotonMapDriver, settings: RenderSettings) -> None:
+    """Learns which share of the photons in media is kept, no more than MOST_IN_MEDIA for each that is sent out, and the
+    first radius around rays within which they are looked for, unless the user has named one: a footprint of a pixel or,
+    where that is more, so wide that a ray through all of a pass finds BEAM_PHOTONS, where they spread as these do."""
     (request,) = driver.volume_requests(PILOT).values()
     places = driver.stored(*request, PROBES)[:, :3].view(np.float32)
     if len(places) == 0:
-        return driver.first_radius
-    x, y, z = np.diff(np.percentile(places, (5.0, 95.0), axis=0), axis=0)[0] / 0.9
-    evenly = photon_radius((x * y + y * z + z * x) / 3.0, driver.emitted * len(places) / PROBES, BEAM_PHOTONS)
-    footprint = footprint_radius(driver.tracer, driver.camera, driver.settings.height) / RADIUS_FOOTPRINTS
-    return max(footprint, evenly)
+        return
+    driver.volume_share = min(1.0, MOST_IN_MEDIA * PROBES / len(places))
+    if settings.radius is None:
+        x, y, z = np.diff(np.percentile(places, (5.0, 95.0), axis=0), axis=0)[0] / 0.9
+        kept = driver.emitted * driver.volume_share * len(places) / PROBES
+        evenly = photon_radius((x * y + y * z + z * x) / 3.0, kept, BEAM_PHOTONS)
+        footprint = footprint_radius(driver.tracer, driver.camera, driver.settings.height) / RADIUS_FOOTPRINTS
+        driver.first_beam_radius = max(footprint, evenly)
 
 
 def learn_radii(driver: PhotonMapDriver, settings: RenderSettings) -> None:

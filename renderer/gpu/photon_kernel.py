@@ -97,5 +97,5 @@ def task_of(task: PhotonTask, sequence: int) -> PhotonTask:
         task.flux_unit,
         task.only_caustics,
         task.is_corrected,
-        task.in_volume,
+        task.volume_share,
     )

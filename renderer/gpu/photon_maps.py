@@ -144,7 +144,7 @@ class PhotonMaps:
                 stored = self.photons.store(scene, [requests[row][name][1] for row in rows], range(emitted))
                 counters[first : rows.stop] += stored.counters
                 spent += (stored.seconds, stored.traced_seconds)
-                scale, photons = task.flux_unit / emitted, map(int, stored.photons)
+                scale, photons = task.watts / emitted, map(int, stored.photons)
                 given = dict(zip(rows, zip(stored.columns, photons, strict=False), strict=True))
                 if name in far:
                     for row in rows:

@@ -75,11 +75,17 @@ class PhotonTask(NamedTuple):
     # look it up without knowing one; else it counts on the flat triangle, as `renderer.photons.photon_map.find` takes
     # it
     is_corrected: bool
-    in_volume: bool = False  # whether photons are stored where particles of media scatter them, and on no surface
+    # the share of photons that is stored where particles of media scatter them; more than 0, and none is on a surface
+    volume_share: float = 0.0
+
+    @property
+    def watts(self) -> float:
+        """Returns the watts of all photons that are sent out, of a stored flux of 1."""
+        return self.flux_unit / self.volume_share if self.volume_share > 0.0 else self.flux_unit
 
 
 #: Fields that a driver says; all others are settings.
-OF_DRIVER = ("seed", "sequence", "min_bounces", "flux_unit", "only_caustics", "is_corrected", "in_volume")
+OF_DRIVER = ("seed", "sequence", "min_bounces", "flux_unit", "only_caustics", "is_corrected", "volume_share")
 PHOTON_SETTINGS = tuple(name for name in PhotonTask._fields if name not in OF_DRIVER)
 
 

@@ -25,7 +25,7 @@ from renderer.shading.scattering import (
     scattered,
     seen_at,
 )
-from renderer.simd.bsdf_kinds import BsdfKind, entering, has_bent_normals, make_ready
+from renderer.simd.bsdf_kinds import BsdfKind, entering, has_bent_normals, is_of_media, make_ready
 from renderer.simd.columns import column, column_bytes, get3, put, put3, set_column
 from renderer.simd.loops import each, whole
 from shaders.bsdfs.bsdf import LOBE_NONE, LOBE_SHARP
@@ -49,7 +49,7 @@ ONE_STORED, ONE_ABSORBED, ONE_TERMINATED, NO_FATE = (np.uint32(t) for t in (1, 1
 
 class PhotonLimits(NamedTuple):
     """The limits of a task, as a loop compares with them. key: of its random numbers. stores: the bit of records that
-    says where photons are kept."""
+    says where photons are kept. volume_share: of those in media that are."""
 
     min_bounces: np.int32
     max_bounces: np.int32
@@ -57,6 +57,7 @@ class PhotonLimits(NamedTuple):
     only_caustics: bool
     is_corrected: bool
     stores: np.uint32
+    volume_share: float
 
 
 class Landing(NamedTuple):
@@ -108,6 +109,8 @@ def scatter_photon(i: int, data: Landed) -> None:
     goes, gain = roulette(power_of(left), power_of(had), unit32(bits[2]))
     fate = (ONE_TERMINATED if is_cut else NO_FATE) if goes else ONE_ABSORBED
     stores = ((chunk.kind[i] & limits.stores) != 0) & (bounces_of(depth) >= limits.min_bounces)
+    if is_of_media(kind):
+        stores &= chunk.draws[1, i] < limits.volume_share
     chunk.counters[i] = (ONE_STORED if stores else NO_FATE) + fate
     chunk.depth[i] = ahead_depth
     set_column(chunk.flux, i, scale(left, gain))
@@ -116,9 +119,9 @@ def scatter_photon(i: int, data: Landed) -> None:
 
 
 @inlined
-def stored_on(in_volume: bool) -> np.uint32:
-    """Returns the bit of records on which a task keeps photons (`PhotonTask.in_volume`)."""
-    return IN_MEDIUM if in_volume else STORES
+def stored_on(volume_share: float) -> np.uint32:
+    """Returns the bit of records on which a task keeps photons (`PhotonTask.volume_share`)."""
+    return IN_MEDIUM if volume_share > 0.0 else STORES
 
 
 @inlined
@@ -154,5 +157,5 @@ def loop_arguments(columns: np.dtype[Any]) -> tuple[Any, ...]:
     find. columns: of a chunk."""
     zero = np.uint32(0)
     key: Bits4 = (zero, zero, zero, zero)
-    landing = Landing(PhotonLimits(np.int32(0), np.int32(0), key, False, False, STORES), 0, 0, 0, 0)
+    landing = Landing(PhotonLimits(np.int32(0), np.int32(0), key, False, False, STORES, ZERO), 0, 0, 0, 0)
     return numba.from_dtype(columns), types.int64, numba.typeof(landing)

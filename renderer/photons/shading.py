@@ -92,7 +92,7 @@ from renderer.simd.packing import (
     pack_numbered,
     sum_of_words,
 )
-from shaders.float32 import ZERO, Longs
+from shaders.float32 import ZERO, Float32, Longs
 from shaders.random import STREAM_PHOTON, Bits4, hash4, hash_key, more4, unit32
 from shaders.shading_normals import shading_normal_correction
 from shaders.vector import Vec3, dot
@@ -160,7 +160,8 @@ def shade_rays(
         hash_key(task.seed, task.sequence, STREAM_PHOTON),
         task.only_caustics,
         task.is_corrected,
-        stored_on(task.in_volume),
+        stored_on(task.volume_share),
+        Float32(task.volume_share),
     )
     if scene.photon_scene.flags & IN_MEDIUM:
         collide_photons(scene.photon_scene.media, task, batch, active)

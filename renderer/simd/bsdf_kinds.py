@@ -227,6 +227,12 @@ def has_bent_normals(typing: Any, kind: Any) -> Any:
     return _known(kind, BENT_NORMALS not in kind.lacks)
 
 
+@emitting
+def is_of_media(typing: Any, kind: Any) -> Any:
+    """Returns whether a BSDF is that of particles in a medium."""
+    return _known(kind, kind.row.is_of_media)
+
+
 def _known(kind: Any, answer: bool) -> Any:
     """Returns the type and the code of what is known when a loop is compiled."""
     return types.boolean(kind), lambda *_: ir.Constant(ir.IntType(1), int(answer))

@@ -110,6 +110,7 @@ class Bsdf:
         photon may then look at one texel, drawn so that the mean is right.
     has_tangent: whether the frame's x axis lies along the u of textures.
     is_mirroring: whether it has a lobe about the mirrored direction, which bent normals must not send into the surface.
+    is_of_media: whether it is no surface's, but that of particles in a medium.
     at_point: from a `shaders.custom.Point` and the parameters after all maps to those at the point, or None. Numba
         compiles it. What is inside of a solid, and whether a surface is a sheet, the material says all the same.
     """
@@ -137,6 +138,7 @@ class Bsdf:
     is_linear: bool = False
     has_tangent: bool = False
     is_mirroring: bool = True
+    is_of_media: bool = False
     at_point: Callable[..., Any] | None = None
 
 

@@ -105,4 +105,5 @@ BSDF = Bsdf(
     reflectance=reflectance,
     albedo=albedo,
     is_mirroring=False,
+    is_of_media=True,
 )

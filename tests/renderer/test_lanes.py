@@ -110,7 +110,7 @@ def test_lanes_store_the_photons_of_the_loops_bit_for_bit(kitchen):
 
 def test_lanes_store_the_photons_of_media_that_the_loops_store(kitchen):
     kitchen.wave.supply[:, 0], kitchen.wave.filled[:], kitchen.wave.counters[:] = 0, 0, 0
-    for expected in by_both(kitchen, kitchen.task._replace(in_volume=True)):
+    for expected in by_both(kitchen, kitchen.task._replace(volume_share=0.75)):
         assert len(expected.stored) > PHOTONS // 20
 
 

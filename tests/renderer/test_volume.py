@@ -5,7 +5,7 @@ import math
 import numba
 import numpy as np
 import pytest
-from driver_passes import deviation, independent_pictures, passes, sidak_bound
+from driver_passes import deviation, independent_pictures, opened, passes, sidak_bound
 from small_scenes import sphere
 from test_fog import BLACK, fog, phase
 from test_light_groups import GROUPED, grouped
@@ -150,3 +150,16 @@ def misty():
     lamps = [PointLight(position=(x, 0.3, 0.8), intensity=color) for x, color in ((-0.3, (1, 0, 0)), (0.3, (0, 1, 1)))]
     ball = (sphere((0.0, 0.0, 0.4), 0.2, 3), Material(kind="dielectric", transmittance=1.0, ior=1.5))
     return scene((plate(0.0, 1.0), GREY), ball, (block(-0.1, 1.0), fog(0.7, g=0.2)), lights=lamps)
+
+
+def test_of_many_collisions_a_share_is_kept_and_counts_for_all():
+    """In a white room full of milk a photon collides ten times and more. What it looks like is 1, as the walls glow."""
+    walls = (block(0.0, 1.0, 0.5)[:, ::-1], Material(diffuse=(0.5,) * 3, emission=(0.5,) * 3))
+    milky = scene(walls, (block(-0.1, 1.1, 0.6), fog(12.0)), camera=from_height(0.8, 0.4))
+    chosen = {"width": 8, "height": 8, "photons": 4000, "radius": 0.03, "max_bounces": 200}
+    with opened(milky, "photon", **chosen) as driver:
+        assert driver.volume_share < 0.3
+        made = np.array([driver.render_pass(number) for number in range(40)]).mean(axis=(1, 2))
+        stored = driver.work.photons.stored / 40 / 4000
+    assert stored < 2.0 + 2.5  # in the air, and on the walls
+    assert deviation(made, 1.0, 3e-3).max() < sidak_bound(3)
