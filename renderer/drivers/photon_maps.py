@@ -168,9 +168,10 @@ class PhotonMapDriver(EyeDriver):
         if not requests[0]:
             return [maps_of_pass({}) for _ in works]
         far = {WHOLE: radii} if all(radii := [self.far_radius_of(number) for number in numbers]) else {}
-        cells = [{name: self.cell_of(number) for name in requests[0]} for number in numbers]
-        for own, number in zip(cells, numbers, strict=True):
-            own[VOLUME] = CELL_RADII * self.beam_radius_of(number)
+        cells = [
+            dict.fromkeys(requests[0], self.cell_of(number)) | {VOLUME: CELL_RADII * self.beam_radius_of(number)}
+            for number in numbers
+        ]
         made = self.gpu_maps.of_passes(requests, self.emitted, cells, far)
         self.count_on_gpu(made.seconds, made.traced_seconds)
         for (_, work), counters in zip(works, made.counters, strict=True):

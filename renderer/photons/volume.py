@@ -33,14 +33,14 @@ from renderer.photons.photon_map import (
 )
 from renderer.scene.media import share_left
 from renderer.scene.photon_scene import FOG_MASK, FOG_SHIFT
-from renderer.simd.columns import ELEMENTS, WORD_BYTES, get, get3, get_word, put, put3, three
+from renderer.simd.columns import ELEMENTS, WORD_BYTES, get, get3, get_word, put3, three
 from renderer.simd.loops import each
 from renderer.simd.ways import call_either
 from renderer.simd.wide_vectors import first_elements, only, pack_sixteen, part_of_words, sum_of, three_columns
 from shaders.bsdfs.phase import density
 from shaders.elementary import fma
 from shaders.float32 import ONE, ZERO, Float32
-from shaders.vector import Color, Vec3, multiply, scale, subtract
+from shaders.vector import Color, Vec3, add, multiply, scale, subtract
 from tracecore.compilation.cached import inlined
 from tracecore.compilation.vector import address, less, less_equal, load16, splat16, store
 
@@ -176,15 +176,9 @@ def part_in_cell(grid: Grid, beam: Beam, cell: tuple[int, int], part: tuple[floa
     low = grid.low[axis] + Float32(number) * edge - reach - edge * Float32(2.0**-10)
     high = low + edge + Float32(2.0) * reach + edge * Float32(2.0**-9)
     speed, start = beam.direction[axis], beam.origin[axis]
-    is_along = abs(speed) < _LEAST
-    per_speed = ONE / (_LEAST if is_along else speed)
+    per_speed = ONE / (speed if abs(speed) >= _LEAST else _LEAST)
     one, other = (low - start) * per_speed, (high - start) * per_speed
-    enters, leaves = max(part[0], min(one, other)), min(part[1], max(one, other))
-    is_within = (start >= low) & (start <= high)
-    nothing = (ONE, ZERO)
-    if is_along:
-        return part if is_within else nothing
-    return enters, leaves
+    return max(part[0], min(one, other)), min(part[1], max(one, other))
 
 
 @inlined
@@ -303,7 +297,8 @@ def add_one_by_one(gathering: Gathering, photons: tuple[int, int], found: int) -
             source = direction_of(get_word(here + PHOTON_DIRECTION * step, 0))
             cosine, square = dot_in_order(source, beam.direction), dot_in_order(source, source)
             flux = unpack_flux(get_word(here + PHOTON_FLUX * step, 0))
-            add3(sums, found & (ELEMENTS - 1), multiply(flux, share_of(beam, distance, cosine, square)))
+            arriving, k = multiply(flux, share_of(beam, distance, cosine, square)), found & (ELEMENTS - 1)
+            put3(sums[0], _COLUMN, k, add(get3(sums[0], _COLUMN, k), arriving))
             found += 1
     return found
 
@@ -327,11 +322,3 @@ def direction_of(word: np.uint32) -> Vec3:
     z = ONE - abs(x) - abs(y)
     below = max(-z, ZERO)
     return (x - (below if x > ZERO else -below), y - (below if y > ZERO else -below), z)
-
-
-@inlined
-def add3(sums: tuple[int, int, int], k: int, color: Color) -> None:
-    """Add to number k of three columns."""
-    put(sums[0], k, get(sums[0], k) + color[0])
-    put(sums[1], k, get(sums[1], k) + color[1])
-    put(sums[2], k, get(sums[2], k) + color[2])

@@ -173,7 +173,7 @@ class GltfSurfaces:
         _, roughness, rough = self.metal_and_roughness(item.child("pbrMetallicRoughness"))
         is_grey = max(base) - min(base) < GREY_FACTOR and lookup is None
         through = share * base[0] if is_grey else share
-        material = self.filled(item, glass(name, self.ior(item), through, roughness))
+        material = self.with_inside(item, glass(name, self.ior(item), through, roughness))
         maps = {} if is_grey else {"transmission_map": Map(lookup or EVEN, tint=base)}
         if share < 1.0:
             self.note(item, "transmits a part: that part is clear, whatever its roughness, and the rest is diffuse")
@@ -184,7 +184,7 @@ class GltfSurfaces:
             maps["roughness_map"] = Map(rough, GREEN)
         return GltfSurface(material, maps)
 
-    def filled(self, item: Item, material: Material) -> Material:
+    def with_inside(self, item: Item, material: Material) -> Material:
         """Returns glass with what is inside of it: a medium that absorbs, and maybe scatters."""
         extinction, scatter = self.extinction(item), item.extension("KHR_materials_volume_scatter")
         if extinction is None:
