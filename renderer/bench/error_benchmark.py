@@ -21,9 +21,10 @@ import numpy.typing as npt
 from renderer.drivers import DRIVERS
 from renderer.drivers.driver import RenderSettings
 from renderer.errors import UsageError
-from renderer.film.film import Film, relative_error
+from renderer.film.film import Film
 from renderer.film.image_file import write_array
 from renderer.film.picture_file import read_picture, size_words
+from renderer.film.relative_error import relative_error
 from renderer.scene.render_context import RenderContext
 
 #: The seed of references; those of what is compared count from 0.

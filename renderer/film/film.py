@@ -14,12 +14,10 @@ picture has few passes.
 import math
 import time
 from collections.abc import Mapping
-from functools import reduce
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from numpy.lib.stride_tricks import sliding_window_view
 
 from renderer.errors import RenderError
 from renderer.film.bands import by_bands
@@ -35,19 +33,14 @@ from renderer.film.layers import (
     groups_of,
     layers_of,
 )
+from renderer.film.relative_error import brightness_of, kept_pixels, mean_around, quiet_brightness, trimmed
 from renderer.film.tone_mapping import luminance
-
-#: Share of the pixels that an error of a picture leaves out, the worst ones: a few specks do not stand for the whole.
-WORST_SHARE = 0.01
-
-#: What is added to a pixel's brightness where errors are compared with it, in mean brightnesses of the picture.
-FLOOR = 0.01
 
 #: Less than any brightness but 0.
 LEAST = float(np.finfo(np.float64).tiny)
 
-#: So many pixels to each side of a pixel tell its noise, and what is bright around it.
-NOISE_REACH, BRIGHTNESS_REACH = 1, 2
+#: So many pixels to each side of a pixel tell its noise.
+NOISE_REACH = 1
 
 #: Columns of a pass that hold light.
 LIGHT_COLUMNS = (slice(LAYER_BEAUTY, LAYER_ALBEDO), slice(LAYER_LIGHT, LAYER_DENSITY), slice(LAYER_END, None))
@@ -166,18 +159,24 @@ class Film:
     first, 0 but for a part of a picture.
     """
 
+    #: How many columns its halves have behind those of the picture.
+    more_columns: ClassVar[int] = 0
+    #: Whether passes may leave pixels out.
+    is_adaptive: ClassVar[bool] = False
+
     def __init__(
         self, width: int, height: int, columns: int = LAYER_BIAS, clamp: float | None = None, first: int = 0
     ) -> None:
         self.width, self.height, self._clamp, self._first = width, height, clamp, first
         self.seconds = 0.0
-        black = [ExactSum.zeros((height, width, n)) for n in (min(columns, LAYER_ALBEDO),) * 2]
+        of_half = min(columns, LAYER_ALBEDO) + self.more_columns
+        black = [ExactSum.zeros((height, width, n)) for n in (of_half, of_half)]
         features = ExactSum.zeros((height, width, max(0, columns - LAYER_ALBEDO)))
         self._exposed = Exposure(0, (RunningSum(black[0]), RunningSum(black[1])), RunningSum(features))
 
     def __copy__(self) -> "Film":
         """Returns a film that stays as this one is now, and does not go on."""
-        copied = Film(self.width, self.height, 0, first=self._first)
+        copied = type(self)(self.width, self.height, 0, first=self._first)
         copied.seconds = self.seconds
         (one, other), features = self._exposed.halves, self._exposed.features
         kept = (RunningSum(one.now), RunningSum(other.now))  # whose memory is not written to again
@@ -205,21 +204,30 @@ class Film:
         """
         start, index = time.perf_counter(), self.end
         passes, halves, features, counts, _ = self._exposed
-        columns = halves[0].now.low.shape[2] + features.now.low.shape[2]
+        columns = halves[0].now.low.shape[2] - self.more_columns + features.now.low.shape[2]
         if radiance.shape != (self.height, self.width, columns):
             expected = (self.height, self.width, columns)
             raise RenderError(f"pass {index} has the shape {radiance.shape}; expected {expected}")
         self._check_room(1)
         radiance, counts = sifted(radiance, index, self._clamp, counts)
-        one, other = halves
+        (one, other), numbers = halves, self._for_half(radiance, carried)
         if half_of(index) == 0:
-            one = one.plus(radiance)
+            one = one.plus(numbers)
         else:
-            other = other.plus(radiance)
+            other = other.plus(numbers)
         if columns > LAYER_ALBEDO:
             features = features.plus(radiance, LAYER_ALBEDO)
         self._exposed = Exposure(passes + 1, (one, other), features, counts, carried)
         self.seconds += time.perf_counter() - start
+
+    def _for_half(self, radiance: Doubles, carried: Mapping[str, Doubles] | None) -> Doubles:
+        """Returns what a pass adds to its half, in the first columns. For the arguments see `add`."""
+        return radiance
+
+    def allot(self, noise: float | None) -> int:
+        """Decides what the next passes sample, to bring a picture to a noise. Returns before which pass to decide
+        again, or `end` where none is needed; here passes sample all there is."""
+        return MOST_NUMBERS
 
     def join(self, sums: Sums, passes: int) -> None:
         """Add the passes of another film, which come next. sums: of the film. passes: how many it has."""
@@ -285,7 +293,7 @@ class Film:
     @property
     def total(self) -> Doubles:
         """Returns the sum of the passes: (height, width, columns)."""
-        return np.concatenate([self._total, self._exposed.features.now.value], axis=2)
+        return np.concatenate([self._total[..., :LAYER_ALBEDO], self._exposed.features.now.value], axis=2)
 
     @property
     def _total(self) -> Doubles:
@@ -297,7 +305,7 @@ class Film:
     @property
     def linear(self) -> npt.NDArray[np.float32]:
         """Returns the mean of the passes, linear radiance: (height, width, 3) float32; zeros before the first."""
-        return (self._total[..., LAYER_BEAUTY:LAYER_BIAS] / max(self.passes, 1)).astype(np.float32)
+        return self._mean[..., LAYER_BEAUTY:LAYER_BIAS].astype(np.float32)
 
     @property
     def layers(self) -> dict[str, npt.NDArray[np.float32]]:
@@ -332,7 +340,7 @@ class Film:
         if self.passes < 2:
             return float("inf")
         squares = self._squared_errors
-        return _trimmed(np.sqrt(squares), self._quiet_brightness(squares))
+        return trimmed(np.sqrt(squares), self._quiet_brightness(squares))
 
     @property
     def relative_bias(self) -> float:
@@ -342,10 +350,10 @@ class Film:
         over the passes is known, and how much of that is noise: what is left over all pixels is the square of the bias.
         Detail that is finer than the radius of the search is not noticed.
         """
-        passes, total = self.passes, self._total
-        if passes < 2 or total.shape[2] <= LAYER_BIAS:
+        mean = self._mean
+        if self.passes < 2 or mean.shape[2] <= LAYER_BIAS:
             return float("nan")
-        squares = np.square(total[..., LAYER_BIAS] / passes) - self._variance[..., LAYER_BIAS]
+        squares = np.square(mean[..., LAYER_BIAS]) - self._variance[..., LAYER_BIAS]
         brightness = self._quiet_brightness(self._squared_errors)
         relative = np.divide(squares, np.square(brightness), out=np.zeros(squares.shape), where=brightness > 0.0)
         quiet = np.argsort(self.noise / np.maximum(brightness, LEAST), axis=None)[: kept_pixels(squares.size)]
@@ -375,11 +383,26 @@ class Film:
         Of two independent means with the shares a and b = 1 - a of the passes, and variances in inverse proportion,
         their mean weighted by a and b has a b times the mean square of their difference.
         """
+        (one, other), (in_first, in_second) = self._half_means, self._half_passes
+        return np.square(one - other) * (in_first * in_second / self.passes**2)
+
+    @property
+    def _mean(self) -> Doubles:
+        """Returns the mean of the passes, the picture and its bias alone: (height, width, n)."""
+        mean: Doubles = self._total / max(self.passes, 1)
+        return mean
+
+    @property
+    def _half_means(self) -> tuple[Doubles, Doubles]:
+        """Returns the means of either half, (height, width, n) each; there must be two passes."""
         one, other = (half.now.value for half in self._exposed.halves)
+        return one / self._half_passes[0], other / self._half_passes[1]
+
+    @property
+    def _half_passes(self) -> tuple[int, int]:
+        """Returns how many passes either half has."""
         in_second = in_second_half(self.end) - in_second_half(self._first)
-        in_first = self.passes - in_second
-        difference = one / in_first - other / in_second
-        return np.square(difference) * (in_first * in_second / self.passes**2)
+        return self.passes - in_second, in_second
 
 
 def joined(one: Sums, other: Sums) -> Sums:
@@ -402,65 +425,6 @@ def both_counted(one: SampleCounts, other: SampleCounts) -> SampleCounts:
     """Returns the counts of passes of two films together, by their indices."""
     impossible = np.vstack([one.impossible, other.impossible])
     return SampleCounts(impossible[np.argsort(impossible[:, 0])], one.clamped + other.clamped)
-
-
-def relative_error(errors: npt.NDArray[np.floating], picture: npt.NDArray[np.floating]) -> float:
-    """Returns the root of the mean square of relative errors over the pixels, without the worst WORST_SHARE of them.
-
-    errors: (height, width), of pixels.
-    picture: (height, width, 3), with whose brightness they are compared.
-    """
-    return _trimmed(errors, brightness_of(picture))
-
-
-def brightness_of(picture: npt.NDArray[np.floating]) -> Doubles:
-    """Returns what errors of a picture are compared with: (height, width)."""
-    red, green, blue = np.moveaxis(picture.astype(np.float64), 2, 0)
-    brightness: Doubles = (red + green + blue) / 3.0
-    return brightness + FLOOR * brightness.mean()
-
-
-def quiet_brightness(brightness: Doubles, variance: Doubles) -> Doubles:
-    """Returns the brightness with its own where a pixel is quiet, and that of the pixels around it where it is noisy.
-
-    A speck that a rare path leaves is as bright as it is wrong; compared with itself it would count little, and a
-    picture full of specks would pass for a good one. Where the pixels around differ by no more than by the noise of
-    this one, it is their mean that counts. (Lee: Digital Image Enhancement and Noise Filtering by Use of Local
-    Statistics, 1980.)
-
-    brightness: (height, width), see `brightness_of`.
-    variance: (height, width), the square of the standard error of the brightness.
-    """
-    middle = mean_around(brightness, BRIGHTNESS_REACH)
-    spread = np.maximum(mean_around(np.square(brightness), BRIGHTNESS_REACH) - np.square(middle), 0.0)
-    detail = np.maximum(spread - variance, 0.0)
-    share = np.divide(detail, spread, out=np.zeros(spread.shape), where=spread > 0.0)
-    return middle + share * (brightness - middle)
-
-
-def mean_around(values: Doubles, reach: int) -> Doubles:
-    """Returns the mean over the square around each pixel; beyond its edges the picture is mirrored.
-
-    values: (height, width).
-    reach: how many pixels the square has to each side.
-    """
-    size = 2 * reach + 1
-    for axis in (0, 1):
-        padding = [(reach, reach) if axis == other else (0, 0) for other in (0, 1)]
-        windows = sliding_window_view(np.pad(values, padding, mode="symmetric"), size, axis=axis)
-        values = reduce(np.add, np.moveaxis(windows, 2, 0)) / size  # many times as fast as a `mean` over a few
-    return values
-
-
-def kept_pixels(pixels: int) -> int:
-    """Returns how many of so many pixels an error of a picture looks at."""
-    return pixels - int(WORST_SHARE * pixels)
-
-
-def _trimmed(errors: npt.NDArray[np.floating], brightness: Doubles) -> float:
-    relative = np.divide(errors, brightness, out=np.zeros(errors.shape), where=brightness > 0.0)
-    squares = np.sort(np.square(relative), axis=None)
-    return float(np.sqrt(squares[: kept_pixels(squares.size)].mean()))
 
 
 def half_of(index: int) -> int:

@@ -26,10 +26,10 @@ from renderer.commands.arguments import chosen_settings
 from renderer.drivers import DRIVERS
 from renderer.drivers.driver import PHOTONS_PER_PIXEL, Driver, Radiance, RenderSettings, Work
 from renderer.errors import RenderError, UsageError
-from renderer.film.film import FLOOR
 from renderer.film.image_file import read_texts
 from renderer.film.layers import LAYER_BEAUTY, LAYER_BIAS, LAYER_COLUMNS
 from renderer.film.picture_file import read_picture
+from renderer.film.relative_error import FLOOR
 from renderer.photons.photon_file import load_photons
 from renderer.run.first_run import CompilerBar
 from renderer.run.photon_run import local_tracing, rounds

@@ -5,7 +5,7 @@ import pytest
 
 from renderer.bench.error_benchmark import by_driver, error_of, estimated_and_true, moment_after, pictures, slope
 from renderer.drivers.driver import RenderSettings
-from renderer.film.film import FLOOR, WORST_SHARE
+from renderer.film.relative_error import FLOOR, WORST_SHARE
 from renderer.scene.render_context import SceneView, TracerChoice, open_context
 
 

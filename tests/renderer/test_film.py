@@ -10,8 +10,9 @@ import pytest
 from renderer.camera_paths.coverage import PixelRays
 from renderer.camera_paths.task import SAMPLERS
 from renderer.film.exact_sum import LARGEST, from_arrays
-from renderer.film.film import FLOOR, Film, half_of
+from renderer.film.film import Film, half_of
 from renderer.film.layers import BIAS_FACTOR, LAYER_BIAS, LAYER_COLUMNS, LAYER_DEPTH, LAYER_LIGHT
+from renderer.film.relative_error import FLOOR
 from renderer.scene.packed_scene import pack_camera
 from scenes.model import Camera
 
