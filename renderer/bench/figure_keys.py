@@ -150,12 +150,17 @@ DISPATCH: Keys = CIRCUMSTANCES | {
 
 ERROR: Keys = CIRCUMSTANCES | {
     "rows[].driver": "name of the driver",
-    "rows[].seconds": "wall time of its passes (without --estimates)",
+    "rows[].seconds": "wall time of its passes (without --estimates), with --adaptive the mean over the pictures",
     "rows[].passes": "passes by then",
     "rows[].error": "relative error of the picture against the reference, or with --estimates against the others",
     "rows[].estimated": "estimated noise over the error, median of the pictures (with --estimates)",
     "rows[].least": "least of the pictures, likewise",
     "rows[].most": "most of the pictures, likewise",
+    "rows[].noise": "asked for (this row and all below with --adaptive)",
+    "rows[].reached": "noise of the noisiest tile, but for a hundredth of them",
+    "rows[].samples": "of a pixel, mean over pixels and pictures",
+    "rows[].whole_passes": "passes over the whole picture that are as quiet, eight times as many samples at most",
+    "rows[].whole_seconds": "wall time of these",
 }
 
 PICTURES: Keys = CIRCUMSTANCES | {

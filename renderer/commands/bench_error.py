@@ -36,9 +36,13 @@ should run ten times as long as what is compared with it.
 With --estimates it is measured instead how honest the noise is that pictures estimate of themselves after so many
 passes: over --seeds pictures, their estimate over their error against the mean of all the others.
 
+With --adaptive it is measured how long pictures of --seeds seeds take with --adaptive until no part of them is noisier
+than so much, and how long whole passes take until they are as quiet: by the noisiest tile, but for a hundredth of them.
+
 examples:
   tracecore bench error cornell --drivers path,photon,sppm --seconds 16 --reference output/reference.npy
   tracecore bench error cornell --estimates 8,16,64 --size 32x24 --device cpu
+  tracecore bench error kitchen --adaptive 0.05 --drivers path --size 400x300 --seeds 4 --shading auto
 
 {figure_keys.explain(figure_keys.ERROR)}
 """
@@ -52,13 +56,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--drivers", default="path,photon", metavar="NAMES", help="separated by commas (default: %(default)s)"
     )
-    add_settings(parser, Settings, "size", "photons", "sampler", "device", "threads", size=(128, 128), sampler="sobol")
+    own = "size photons sampler device shading threads"
+    add_settings(parser, Settings, *own.split(), size=(128, 128), sampler="sobol")
     parser.add_argument(
         "--seconds", type=_seconds, default=30.0, metavar="S", help="of each driver (default: %(default)s)"
     )
     parser.add_argument("--estimates", type=_passes, metavar="N,N", help="compare noise after so many passes")
+    parser.add_argument("--adaptive", type=_noises, metavar="E,E", help="compare the time to so much noise everywhere")
     parser.add_argument(
-        "--seeds", type=whole(2, 10**6), default=10, metavar="N", help="pictures for --estimates (default: %(default)s)"
+        "--seeds",
+        type=whole(2, 10**6),
+        default=10,
+        metavar="N",
+        help="pictures for --estimates and --adaptive (default: %(default)s)",
     )
     add_figures(parser, is_drawn=True)
     group = parser.add_argument_group("reference")
@@ -69,6 +79,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def _passes(text: str) -> list[int]:
     """Reads numbers of passes from the command line."""
     return [whole(1, 10**6)(part) for part in text.split(",")]
+
+
+def _noises(text: str) -> list[float]:
+    """Reads noises from the command line."""
+    return [argument_type(Number(1e-6, 10))(part) for part in text.split(",")]
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -84,9 +99,8 @@ def run(arguments: argparse.Namespace) -> int:
     _check_options(arguments)
     check_request(arguments)
     width, height = arguments.size
-    settings = RenderSettings(
-        width=width, height=height, photons=arguments.photons, sampler=arguments.sampler, threads=arguments.threads
-    )
+    own = {name: getattr(arguments, name) for name in ("photons", "sampler", "threads", "shading")}
+    settings = RenderSettings(width=width, height=height, **own)
     choice = TracerChoice(device=arguments.device, threads=arguments.threads)
     with open_context(arguments.scene, SceneView.chosen(arguments), choice, partial(load_for, arguments)) as context:
         scene, tracer = context.snapshot, context.tracer
@@ -106,6 +120,11 @@ def _measured(
     if arguments.estimates:
         found = noise_rows(context, drivers, settings, arguments.estimates, arguments.seeds)
         return "passes: relative error, estimated over true (range)", noise_table(found), found
+    if arguments.adaptive:
+        from renderer.bench import noise_benchmark
+
+        found = noise_benchmark.rows(context, drivers, settings, arguments.adaptive, arguments.seeds)
+        return "to so much noise everywhere", noise_benchmark.table(found), found
     path, made_by = arguments.reference, (arguments.reference_driver, arguments.reference_seconds)
     reference = reference_picture(context, settings, path, *made_by)
     found = rows(context, drivers, settings, arguments.seconds, reference)
@@ -117,10 +136,13 @@ def _check_options(arguments: argparse.Namespace) -> None:
     from renderer.bench.figure_file import check_suffix
     from renderer.film.image_file import check_folder
 
-    if arguments.estimates and arguments.plot:
-        raise UsageError("--plot draws errors over time, which --estimates does not measure; leave one of them out")
-    if arguments.estimates and arguments.reference:
-        raise UsageError("--reference does nothing with --estimates; leave it out")
+    if arguments.estimates and arguments.adaptive:
+        raise UsageError("--estimates and --adaptive are measurements of their own; leave one of them out")
+    for name in ("estimates", "adaptive"):
+        if getattr(arguments, name) and arguments.plot:
+            raise UsageError(f"--plot draws errors over time, which --{name} does not measure; leave one of them out")
+        if getattr(arguments, name) and arguments.reference:
+            raise UsageError(f"--reference does nothing with --{name}; leave it out")
     if arguments.reference and not arguments.reference.is_file():
         check_suffix(arguments.reference, (".npy",))
         check_folder(arguments.reference)

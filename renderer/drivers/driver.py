@@ -154,6 +154,7 @@ class Driver:
     `photon_run`, by `take_photons`.
     has_log: whether it knows what its threads do when.
     has_paths: whether it follows paths from the eye that can be told one by one.
+    can_leave_out: whether a pass can leave pixels out that a film has enough of (`renderer.film.adaptive`).
     ray_class: what most of its rays are like, for which a kernel is chosen; None for rays of all kinds.
     code: machine code that its passes call, which is loaded before.
 
@@ -181,6 +182,7 @@ class Driver:
     keeps_photons: ClassVar[bool] = False
     has_log: ClassVar[bool] = False
     has_paths: ClassVar[bool] = False
+    can_leave_out: ClassVar[bool] = False
     ray_class: ClassVar[RayClass | None] = None
     code: ClassVar[tuple[Callable[..., Any], ...]] = ()
 

@@ -56,6 +56,7 @@ from tracecore.workers.pool import Log, Loop, Worker, WorkerPool
 from tracecore.workers.tasks import Team, in_order
 
 if TYPE_CHECKING:
+    from renderer.film.adaptive import SampledPixels
     from renderer.gpu.eye_waves import EyePass, EyePasses, EyeWaves
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -115,6 +116,7 @@ class EyeDriver(Driver):
     can_share: ClassVar[bool] = True
     has_log: ClassVar[bool] = True
     has_paths: ClassVar[bool] = True
+    can_leave_out: ClassVar[bool] = True
     ray_class: ClassVar[RayClass | None] = RayClass.INCOHERENT
     code: ClassVar[tuple[Callable[..., Any], ...]] = (run_eye_paths, *LOOP_CODE)
 
@@ -132,6 +134,8 @@ class EyeDriver(Driver):
         )
         #: Indices of the pixels that paths begin in, in the order in which they are visited.
         self.pixels = cropped(pixels_by_tile(settings.width, settings.height), settings)
+        #: Which pixels passes sample, where a film has allotted them.
+        self._rows: SampledPixels | None = None
         #: Called with the job of each pass over eye paths before it begins, for whoever looks on.
         self.on_job: Callable[[EyeJob], None] = lambda job: None
         self._most_stored = 0
@@ -182,6 +186,8 @@ class EyeDriver(Driver):
         """Yields passes that waves on a GPU make, several of them together, and the next ones while these are looked
         at, unless a pass needs those before it or threads, which share the GPU, add what the eye meets first."""
         waves = self._waves = self._waves or self._new_waves()
+        if self._rows is not None:
+            waves.sample(self._rows.pixels)
         together = 1 if self.is_sequential else waves.passes_together(adds_up=self.settings.adds_up)
         groups = iter(lambda: list(islice(indices, together)), [])
         is_alone = self.is_sequential or self._has_features
@@ -194,7 +200,10 @@ class EyeDriver(Driver):
         """Returns some passes that waves have made: their numbers, what they took, and what came out."""
         assert self._waves is not None
         works = [(number, Work()) for number in numbers]
-        traced = self._waves.trace(self.passes_in_waves(works))
+        passes = self.passes_in_waves(works)
+        if self._rows is not None:
+            passes = [one._replace(left_out=self._rows.left_out(one.number)) for one in passes]
+        traced = self._waves.trace(passes)
         self.count_on_gpu(traced.seconds, traced.traced_seconds)
         return works, traced
 
@@ -301,9 +310,28 @@ class EyeDriver(Driver):
             return pass_bytes(type(self), self.settings)
         return image_bytes(self.settings) + MAP_BYTES * self._most_stored
 
+    def take_up(self, passes: int, carried: Carried) -> None:
+        """Goes on with the pixels that a film has allotted."""
+        from renderer.film.adaptive import SampledPixels
+
+        self._rows = SampledPixels.of(self.pixels, self.settings.width, carried)
+
+    def carries(self) -> Carried:
+        """Returns what it has taken up."""
+        return {} if self._rows is None else self._rows.carried
+
+    def _pixels_of(self, index: int) -> npt.NDArray[np.int32]:
+        """Returns the pixels that a pass samples, in the order in which they are visited."""
+        return self.pixels if self._rows is None else self._rows.of_pass(index)
+
     def _make_pass(self, index: int, team: Team) -> MadeShare:
-        site = PassSite(team, self.pixels)
-        return self.finish_pass(index, site, self.trace_pass(index, site))
+        site = PassSite(team, self._pixels_of(index))
+        image = self.trace_pass(index, site) if len(site.pixels) > 0 else self._black(team)
+        return self.finish_pass(index, site, image)
+
+    def _black(self, team: Team) -> Radiance:
+        """Returns pixels without light, as `trace_pass` does."""
+        return team.zeros((self.settings.height * self.settings.width, columns_of(self.settings)))
 
     def finish_pass(self, index: int, site: PassSite, image: Radiance) -> MadeShare:
         """Returns a pass whose pixels are traced, or its crop, with what the next one needs, which goes on from now.
@@ -373,8 +401,7 @@ class EyeDriver(Driver):
         return self._light_samples()
 
     def trace_eye_paths(self, site: PassSite, task: EyeTask, lookup: PhotonLookup) -> Radiance:
-        shape = self.settings.height * self.settings.width, columns_of(self.settings)
-        job = self.eye_job(site.pixels, task, lookup, site.team.zeros(shape))
+        job = self.eye_job(site.pixels, task, lookup, self._black(site.team))
         self.on_job(job)
         return self.run_eye_loop(site, self.run_loop, job, self._eye_slots)
 

@@ -52,6 +52,7 @@ class StochasticDriver(PhotonDriver):
     summary = "progressive photon mapping with a radius for each pixel that shrinks where photons come"
     is_sequential = True
     is_concurrent = True  # a pass waits itself for what the one before it leaves
+    can_leave_out = False  # discs of pixels shrink together
 
     #: What pixels know: nothing before the pilot has looked about.
     discs = Discs(0, np.empty(0), np.empty(0))

@@ -225,8 +225,8 @@ class Film:
         return radiance
 
     def allot(self, noise: float | None) -> int:
-        """Decides what the next passes sample, to bring a picture to a noise. Returns before which pass to decide
-        again, or `end` where none is needed; here passes sample all there is."""
+        """Decides which pixels the next passes sample, to bring a picture to a relative noise. Returns before which
+        pass to decide again, or `end` where none is needed; here they sample all, as long as there is room."""
         return MOST_NUMBERS
 
     def join(self, sums: Sums, passes: int) -> None:
@@ -261,6 +261,10 @@ class Film:
         """
         _, halves, features, counts, _ = self._exposed
         return sums_of({"first": halves[0].now, "second": halves[1].now, "features": features.now}, counts)
+
+    def _carry(self, more: Mapping[str, Doubles]) -> None:
+        """Has the next pass know more than those before it leave, by name."""
+        self._exposed = self._exposed._replace(carried={**self.carried, **more})
 
     @property
     def carried(self) -> dict[str, Doubles]:

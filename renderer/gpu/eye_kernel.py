@@ -13,6 +13,7 @@ from renderer.camera_paths.paths import (
     EyeJob,
     ShadowRays,
 )
+from renderer.camera_paths.sampler import half_of_pass
 from renderer.camera_paths.task import EyeTask
 from renderer.gpu.ray_rows import CAPACITY, PAD, hand_over, take_answers
 from renderer.photons.irradiance import CHANNELS, IrradianceMap
@@ -22,7 +23,7 @@ from renderer.photons.volume import VolumeMap
 from renderer.scene.photon_scene import Records
 from renderer.shading.chunks import HIT_ID
 from renderer.simd.columns import WORD_BYTES, add_to, array_at, as_floats, for_lanes
-from shaders.float32 import Doubles, Longs
+from shaders.float32 import Doubles, Ints, Longs
 from tracecore.compilation.cached import inlined
 from tracecore.compilation.gpu_code import beside_core, warp_index
 from tracecore.compilation.vector import address
@@ -68,7 +69,8 @@ class EyeWave(NamedTuple):
     maps: (passes, PASS_MAPS) MAP.
     radii, found: (passes, pixels or 0) float64 and int64, of `PhotonLookup`.
     images: (passes, width * height, columns) float64, see `EyeJob`.
-    taken: (passes, 1) int64, the same.
+    taken: (passes, 1) int64, how many of the pixels are taken.
+    pixels: (2, n) int32, those of the passes of either half (`renderer.film.film.half_of`).
     active, fresh: (warps,) int64, rays of each batch, and from which of them on they are the camera's.
     handed: (warps, 1 + slots) int64, rays that were handed over to be traced: of paths, and of each slot.
     turns: (warps,) int64, which of two batches has the rays.
@@ -97,6 +99,7 @@ class EyeWave(NamedTuple):
     found: Longs
     images: Doubles
     taken: Longs
+    pixels: Ints
     active: Longs
     fresh: Longs
     handed: Longs
@@ -192,7 +195,7 @@ def job_of(wave: EyeWave, own: int) -> EyeJob:
         of_pass,
         job.camera,
         job.size,
-        job.pixels,
+        wave.pixels[half_of_pass(wave.sequences[own])],
         wave.taken[own],
         job.reach,
         wave.images[own],

@@ -73,6 +73,7 @@ class EyePass(NamedTuple):
     radii: (pixels or 0,) float64, of `PhotonLookup`.
     far_reach: radius of the search behind known irradiance, world units.
     beam_reach: radius around rays in media, world units.
+    left_out: how many of the first pixels of its half it leaves out.
     """
 
     number: int
@@ -81,6 +82,7 @@ class EyePass(NamedTuple):
     radii: Doubles
     far_reach: float = 0.0
     beam_reach: float = 0.0
+    left_out: int = 0
 
 
 def no_maps() -> npt.NDArray[np.void]:
@@ -125,7 +127,7 @@ class EyeWaves:
     ) -> None:
         self._tracer = tracer
         with tracer.vacant_gpu("cannot begin to shade eye paths"):
-            arrays, free = DeviceArrays(tracer.gpu), tracer.gpu.driver.memory_left()[0]
+            arrays, free, pixels = DeviceArrays(tracer.gpu), tracer.gpu.driver.memory_left()[0], job.pixels
             scene, made_of = numbered(job)
             per_pixel = 8 * (job.image.shape[1] + 2 * (len(job.lookup.radii) > 0))
             fitting = int(0.5 * IMAGE_SHARE * free) // (per_pixel * job.size[0] * job.size[1] + pass_bytes)
@@ -144,6 +146,7 @@ class EyeWaves:
                 asked = Query.CLOSEST if scene.photon_scene.flags & SHEET else Query.ANY
                 traced.append(Traced(wave.shadows_traced, wave.shadow_answers, asked))
             self._waves = Waves(tracer, arrays, Shader(shader_of(job.task), made_of, SCRATCH_BYTES), wave, traced)
+            self._waves.put("pixels", pixels)
             width, given = job.size[0], (wave.images, wave.sequences)
             sums = arrays.zeroed(lambda places: new_sums(places, *given, width, crop))
             self._adder = PassAdder(tracer, arrays, sums)
@@ -151,6 +154,11 @@ class EyeWaves:
     def passes_together(self, *, adds_up: bool) -> int:
         """Returns how many passes to trace together. adds_up: whether they come added up."""
         return self.most_passes if adds_up else max(1, self.most_passes // GROUPS)
+
+    def sample(self, pixels: npt.NDArray[np.int32]) -> None:
+        """Has passes to come take these pixels, (2, n) int32, of either half, in this order."""
+        with self._tracer.vacant_gpu("cannot choose pixels"):
+            self._waves.put("pixels", pixels)
 
     def trace(self, given: Sequence[EyePass]) -> EyePasses:
         """Returns passes: the same images, bit for bit, as the CPU's loops add up.
@@ -167,10 +175,11 @@ class EyeWaves:
             waves.put("reaches", [one.reach for one in given])
             waves.put("far_reaches", [one.far_reach for one in given])
             waves.put("beam_reaches", [one.beam_reach for one in given])
+            waves.put("taken", [one.left_out for one in given])
             waves.put("maps", [one.maps for one in given])
             waves.put("radii", [one.radii for one in given])
             waves.put("handed", CAPACITY)  # whatever was traced before is overwritten
-            waves.clear("images", "taken", "found", "active", "shadows", "counters")
+            waves.clear("images", "found", "active", "shadows", "counters")
             while True:
                 waves.launch()
                 is_over = not waves.fetch("active").any() and not waves.fetch("shadows").any()
@@ -257,6 +266,7 @@ def new_wave(arrays: Any, job: EyeJob, warps_and_slots: tuple[int, int], passes:
         found=zeros((passes, pixels), np.int64),
         images=zeros((passes, job.size[0] * job.size[1], columns), np.float64),
         taken=zeros((passes, 1), np.int64),
+        pixels=zeros((2, len(job.pixels)), np.int32),
         active=zeros((warps,), np.int64),
         fresh=zeros((warps,), np.int64),
         handed=zeros((warps, 1 + slots), np.int64),

@@ -80,7 +80,10 @@ class PassLimits:
         """Returns whether a film is as it should be, but for the time that it may take."""
         passes = film.passes
         return (self.passes is not None and film.end >= self.passes) or (
-            self.noise is not None and passes >= LEAST_PASSES and film.relative_deviation <= self.noise
+            self.noise is not None
+            and not film.is_adaptive  # which tells by `Film.allot`
+            and passes >= LEAST_PASSES
+            and film.relative_deviation <= self.noise
         )
 
     def after(self, seconds: float) -> PassLimits:

@@ -16,6 +16,7 @@ from typing import Any
 
 from renderer.atomic_file import check_outputs
 from renderer.drivers import find_driver
+from renderer.drivers.driver import Driver
 from renderer.errors import UsageError
 from renderer.film.image_file import check_folder, check_photon_path, check_writable, make_default_folder
 from renderer.film.layers import LAYER_COLUMNS
@@ -28,7 +29,14 @@ from renderer.run.picture.make_picture import make_picture, picture_by_pass
 from renderer.run.picture.picture_files import written_files
 from renderer.run.plan import Plan, layers_for, layers_wanted
 from renderer.scene.render_context import RenderContext, context_of, gpu_found_meanwhile, viewing_of
-from renderer.settings.picture import AUTO_DRIVER, DEFAULT_DRIVER, DRIVER_SETTINGS, GROUPS_LAYER, Settings
+from renderer.settings.picture import (
+    AUTO_DRIVER,
+    DEFAULT_DRIVER,
+    DRIVER_SETTINGS,
+    GROUPS_LAYER,
+    LIGHT_LAYERS,
+    Settings,
+)
 from scenes import loading
 from scenes.document import Scene
 from scenes.files.memory import limit_memory
@@ -259,11 +267,26 @@ def check_driver(settings: Settings, driver_name: str) -> None:
             raise UsageError(f"driver {driver_name} {lack}")
     if settings.is_shared and driver.is_sequential and settings.shutter is not None:
         raise UsageError(f"driver {driver_name} makes its passes one after the other; leave out --gpus and --cluster")
+    if settings.adaptive:
+        check_adaptive(settings, driver)
     if GROUPS_LAYER in layers_wanted(settings) and not driver.has_light_groups:
         raise UsageError(f"driver {driver_name} does not tell lamps apart; leave {GROUPS_LAYER} out of --layers")
     if LAYER_COLUMNS[layers_for(settings)] > LAYER_COLUMNS[driver.layers]:
         asked = "denoise" if layers_for(replace(settings, denoise=False)) == "beauty" else "layers"
         raise UsageError(f"driver {driver_name} makes no layers beside the picture; leave out {option(asked)}")
+
+
+def check_adaptive(settings: Settings, driver: type[Driver]) -> None:
+    """Raise `UsageError` where passes cannot leave pixels out, or nobody knows when."""
+    if not driver.can_leave_out:
+        raise UsageError(f"driver {driver.name} makes whole passes; leave out --adaptive")
+    if settings.target_noise is None:
+        raise UsageError("--adaptive needs to know which noise is low enough; add --target-noise, such as 0.02")
+    for name in ("crop", "gpus", "cluster"):
+        if getattr(settings, name) is not None:
+            raise UsageError(f"--adaptive looks at whole pictures of one process; leave out {option(name)}")
+    if set(layers_wanted(settings)) & {*LIGHT_LAYERS, GROUPS_LAYER}:
+        raise UsageError("--adaptive does not tell kinds of light apart; leave them out of --layers")
 
 
 def check_files(settings: Settings, *, is_sequence: bool) -> None:

@@ -172,6 +172,13 @@ class Settings(Checked):
         fallback="no target",
         group=_PICTURE,
     )
+    adaptive: bool = setting(
+        Flag(),
+        "give pixels as many samples as their noise needs: a pass leaves out what is as quiet as --target-noise asks "
+        "for, and the last one is made when no part of the picture is noisier",
+        default=False,
+        group=_PICTURE,
+    )
     layers: bool | tuple[str, ...] = setting(
         FlagOrNames(LAYER_NAMES),
         "also keep direct, indirect and caustic light, albedo, normals and more, or only the layers that are named; "
@@ -464,6 +471,7 @@ class RenderSettings:
     is_logged: whether it is noted what each thread does when.
     crop: left column, upper row, width and height of the part of the picture that is made, or None for all of it.
     adds_up: whether passes may come added up, several as one.
+    adaptive: whether passes may leave pixels out.
     """
 
     width: int
@@ -484,6 +492,7 @@ class RenderSettings:
     is_logged: bool = False
     crop: tuple[int, int, int, int] | None = None
     adds_up: bool = False
+    adaptive: bool = False
 
     @property
     def film_size(self) -> tuple[int, int]:

@@ -22,13 +22,11 @@ import numpy as np
 import scenes
 from renderer.drivers import DRIVERS
 from renderer.errors import RenderError
-from renderer.film.film import Film
-from renderer.film.layers import columns_of
 from renderer.film.picture import Picture
 from renderer.run import statistics
 from renderer.run.memory import check_fits
 from renderer.run.motion import stands_still
-from renderer.run.picture.make_picture import expose
+from renderer.run.picture.make_picture import expose, new_film
 from renderer.run.picture.pass_source import PassSource
 from renderer.run.picture.picture_record import PictureRecord
 from renderer.run.plan import Plan
@@ -123,7 +121,7 @@ class SceneShow:
 
     def _expose(self, source: PassSource, record: PictureRecord, facts: Mapping[str, Any]) -> None:
         plan, settings, shown_at = source.plan, source.driver.settings, -math.inf
-        film = Film(*settings.film_size, columns_of(settings), plan.settings.clamp)
+        film = new_film(settings, plan.settings.clamp)
 
         def show(*, is_finished: bool, **more: str) -> None:
             self.picture = replace(record.picture(film), is_finished=is_finished)
@@ -186,8 +184,8 @@ def draft_of(plan: Plan, snapshot: Snapshot) -> Plan:
     full = plan.driver_settings(snapshot)
     width, height = (max(1, side // DRAFT_SHARE) for side in (full.width, full.height))
     photons = None if full.photons is None else max(1, full.photons // DRAFT_SHARE**2)
-    changes: dict[str, Any] = {"passes": MOVING_PASSES, "time_limit": None, "target_noise": None, "denoise": False}
-    changes |= {"size": (width, height), "photons": photons, "crop": None, "draft": False}
+    changes: dict[str, Any] = {"passes": MOVING_PASSES, "time_limit": None, "target_noise": None, "adaptive": False}
+    changes |= {"denoise": False, "size": (width, height), "photons": photons, "crop": None, "draft": False}
     return replace(plan, settings=replace(plan.settings, **changes))
 
 

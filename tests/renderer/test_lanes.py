@@ -292,7 +292,7 @@ def passes_by_lanes(driver, tracer, lookups=()):
     scene, made_of = with_loops(driver.scene, eye_waves.eye_units(task.diffuse), needs)
     job = EyeJob(scene, lookup, task, driver.camera, SIZE, driver.pixels, taken, driver.reach, image)
     wave = eye_waves.new_wave(np, job, (WARPS, driver._shadow_slots()), PASSES)
-    wave.sequences[:], wave.handed[:] = range(PASSES), CAPACITY
+    wave.sequences[:], wave.handed[:], wave.pixels[:] = range(PASSES), CAPACITY, driver.pixels
     for number, known in enumerate(lookups):
         wave.reaches[number], wave.radii[number] = driver.radius_of(number), known.radii
         far = known.irradiance

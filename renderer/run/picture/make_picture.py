@@ -32,7 +32,7 @@ from renderer.run.resuming.checkpoints import Checkpoints
 from scenes.files.written_file import target_of
 
 if TYPE_CHECKING:
-    from renderer.drivers.driver import Carried, MadeShare, Work
+    from renderer.drivers.driver import Carried, MadeShare, RenderSettings, Work
     from renderer.run.plan import PassLimits
     from renderer.scene.render_context import RenderContext
 
@@ -96,7 +96,7 @@ def finish_picture(begun: BegunPicture, path: Path | None, *, is_frame: bool = F
     settings, chosen = source.driver.settings, plan.settings
     limits = plan.limits.after(checkpoints.spent.seconds)
     with closing(source), held_back():
-        film = Film(*settings.film_size, columns_of(settings), chosen.clamp, limits.first)
+        film = new_film(settings, chosen.clamp, limits.first)
         checkpoints.take_up(source.driver, film)
         record = PictureRecord(source, start, checkpoints.spent)
         files = PictureFiles(path, record, checkpoints, is_frame=is_frame)
@@ -112,13 +112,23 @@ def finish_picture(begun: BegunPicture, path: Path | None, *, is_frame: bool = F
         return replace(files.picture, is_finished=ends[0])
 
 
+def new_film(settings: RenderSettings, clamp: float | None, first: int = 0) -> Film:
+    """Returns a film for the passes of a driver with some settings. clamp, first: as `Film` has them."""
+    made_of = *settings.film_size, columns_of(settings), clamp, first
+    if not settings.adaptive:
+        return Film(*made_of)
+    from renderer.film.adaptive import AdaptiveFilm
+
+    return AdaptiveFilm(*made_of)
+
+
 def picture_by_pass(context: RenderContext, plan: Plan) -> Iterator[Picture]:
     """Yields the picture after each pass, up to its limits; no file is written."""
     start = time.perf_counter()
     settings = plan.driver_settings(context.snapshot)
     with closing(PassSource(context, plan, settings, is_contained=True)) as source:
         record = PictureRecord(source, start)
-        film = Film(*settings.film_size, columns_of(settings), plan.settings.clamp)
+        film = new_film(settings, plan.settings.clamp)
         for is_last in expose(source, film, plan.limits):
             yield replace(record.picture(film), is_finished=is_last)
 
@@ -254,9 +264,7 @@ def expose(maker: PassMaker, film: Film, limits: PassLimits) -> Iterator[bool]:
     """
     if limits.reached(film):
         return
-    start = time.perf_counter()
-    indices = takewhile(lambda index: limits.allow(index, time.perf_counter() - start), count(film.end))
-    with closing(maker.passes(indices, film.carried)) as passes:
+    with closing(allotted_passes(maker, film, limits)) as passes:
         made = next(passes, None)
         while made is not None:
             if made.passes == 1:
@@ -264,9 +272,25 @@ def expose(maker: PassMaker, film: Film, limits: PassLimits) -> Iterator[bool]:
             else:
                 film.join(made.values, made.passes)
             is_last, made = limits.reached(film), None
-            if not is_last and limits.seconds is not None:  # whether another one follows is known when it is there
+            # Whether another one follows may be known only when it is there.
+            if not is_last and (limits.seconds is not None or film.is_adaptive):
                 made = next(passes, None)
                 is_last = made is None
             yield is_last
             if not is_last and made is None:
                 made = next(passes, None)
+
+
+def allotted_passes(maker: PassMaker, film: Film, limits: PassLimits) -> Generator[MadeShare]:
+    """Yields the passes of a film up to the limits, of pixels as it allots them. Each is in the film before the next is
+    asked for."""
+    start = time.perf_counter()
+
+    def may_begin(index: int) -> bool:
+        return index < end and limits.allow(index, time.perf_counter() - start)
+
+    while (end := film.allot(limits.noise)) > film.end:
+        with closing(maker.passes(takewhile(may_begin, count(film.end)), film.carried)) as passes:
+            yield from passes
+        if film.end < end:
+            return

@@ -65,7 +65,8 @@ def pilot_settings(plan: Plan) -> Settings:
     cpu = {"device": "cpu", "kernel": None, "dispatch": None}
     here: dict[str, Any] = UNSHARED | cpu if chosen.is_shared else {}
     noise: dict[str, Any] = {"photons": None, "radius": None, "guide_share": None, "seed": 0, "time_limit": None}
-    noise |= {"target_noise": None, "layers": False, "denoise": False, "shutter": None, "motion_samples": None}
+    noise |= {"target_noise": None, "adaptive": False, "layers": False, "denoise": False}
+    noise |= {"shutter": None, "motion_samples": None}
     return replace(chosen, size=size, crop=None, draft=False, passes=PILOT_PASSES, quiet=True, **noise, **here)
 
 

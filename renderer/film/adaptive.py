@@ -1,0 +1,197 @@
+"""An adaptive film: passes leave out tiles that are quiet enough, so that in the end no tile is noisier than wanted.
+
+After 16 passes, 32, 64 and so on the film is looked at, tile by tile, and it is decided how many samples either half of
+the passes is to have in each tile until it is looked at again. What decides on the samples of one half is the other
+half alone: so the values of a half have no say in how many they are, and its mean is as right as that of any number of
+samples. A tile that stopped as soon as its own samples look quiet would be too dark, as bright rare ones come late
+(Kirk, Arvo: Unbiased Sampling Techniques for Image Synthesis, 1991). The halves count as much as they have passes,
+whatever samples they have.
+"""
+
+import math
+from collections.abc import Mapping
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from renderer.film.exact_sum import LARGEST
+from renderer.film.film import Film, half_of
+from renderer.film.layers import LAYER_ALBEDO, LAYER_BEAUTY, LAYER_BIAS
+from renderer.film.relative_error import FLOOR, WORST_SHARE, kept_pixels, mean_around
+
+#: Edge of a tile, pixels.
+TILE = 8
+
+#: Passes after which a film is looked at for the first time; then whenever there are twice as many.
+FIRST_LOOK = 16
+
+#: Columns of a half behind those of the picture and its bias: squares of samples, and their number.
+SQUARES, SAMPLES = LAYER_ALBEDO, LAYER_ALBEDO + 1
+
+#: What passes carry on of a film: see `Tiles`.
+ENDS = "ends"
+
+Doubles = npt.NDArray[np.float64]
+#: Before which pass tiles have no more samples of either half: (rows of tiles, columns of tiles, 2) float64.
+Tiles = Doubles
+
+
+class HalfSeen(NamedTuple):
+    """Is what a half of the passes shows of each tile, (rows, columns) float64 each.
+
+    samples: of a pixel.
+    variance: of one sample, relative to the square of the tile's brightness.
+    """
+
+    samples: Doubles
+    variance: Doubles
+
+
+class AdaptiveFilm(Film):
+    """Adds passes as `Film` does, of which a pixel has no sample where its tile has ended (`allot`)."""
+
+    more_columns: ClassVar[int] = 2
+    is_adaptive: ClassVar[bool] = True
+
+    def allot(self, noise: float | None) -> int:
+        """Decides which tiles the next passes sample, where it is time to, to bring all of them to a relative noise.
+        Returns before which pass to decide again, or `end` where they are as quiet as that, but for a few."""
+        end = self.end
+        if noise is not None and end >= FIRST_LOOK and end & (end - 1) == 0:
+            ends = self._ends_for(noise)
+            if (ends > end).any(axis=2).mean() <= WORST_SHARE:
+                return end
+            self._carry({ENDS: ends})
+        return next_look(end)
+
+    @property
+    def samples(self) -> Doubles:
+        """Returns how many samples each pixel has: (height, width)."""
+        one, other = self._exposed.halves
+        samples: Doubles = one.now.value[..., SAMPLES] + other.now.value[..., SAMPLES]
+        return samples
+
+    def _for_half(self, radiance: Doubles, carried: Mapping[str, Doubles] | None) -> Doubles:
+        numbers = np.empty((*radiance.shape[:2], LAYER_ALBEDO + self.more_columns))
+        numbers[..., :LAYER_ALBEDO] = radiance[..., :LAYER_ALBEDO]
+        numbers[..., SQUARES] = np.minimum(np.square(brightness_in(radiance)), LARGEST)
+        ends = None if carried is None else carried.get(ENDS)
+        numbers[..., SAMPLES] = 1.0 if ends is None else self._of_pixels(is_sampled(ends, self.end))
+        return numbers
+
+    def _ends_for(self, noise: float) -> Tiles:
+        """Returns before which pass the samples of tiles end, until the film is looked at again.
+
+        A tile is as noisy as itself or as those around it.
+        """
+        look, halves = float(next_look(self.end)), [self._seen(half) for half in (0, 1)]
+        bias = self.relative_bias
+        allowed = noise**2 - (0.0 if math.isnan(bias) else bias**2)
+        if allowed <= 0.0:  # more passes are to have smaller discs everywhere
+            return np.full((*halves[0].samples.shape, 2), look)
+        evenness = self._evenness(halves)
+        ends = []
+        for own, other in (halves, reversed(halves)):
+            variance = evenness * np.maximum(other.variance, mean_around(other.variance, 1))
+            ends.append(self.end + 2.0 * np.ceil(np.maximum(variance / (2.0 * allowed) - own.samples, 0.0)))
+        return np.minimum(np.stack(ends, axis=2), look)
+
+    def _evenness(self, halves: list[HalfSeen]) -> float:
+        """Returns the variance of the picture over that of independent samples, 1 at most, but for the noisiest tiles:
+        numbers that fill their range evenly do better, and by how much the two halves together know."""
+        independent = (halves[0].variance / halves[0].samples + halves[1].variance / halves[1].samples) / 4.0
+        quiet = np.argsort(independent, axis=None)[: kept_pixels(independent.size)]
+        found = relative_to(brightness_in(self._mean), self._squared_errors)
+        expected = float(independent.ravel()[quiet].sum())
+        return min(float(found.ravel()[quiet].sum()) / expected, 1.0) if expected > 0.0 else 0.0
+
+    def _seen(self, half: int) -> HalfSeen:
+        """Returns what a half, 0 or 1, shows of the tiles."""
+        sums = self._exposed.halves[half].now.value
+        samples = np.maximum(sums[..., SAMPLES], 1.0)
+        mean, squares = brightness_in(sums) / samples, sums[..., SQUARES] / samples
+        variance = np.maximum(squares - np.square(mean), 0.0) * (samples / np.maximum(samples - 1.0, 1.0))
+        return HalfSeen(tile_means(samples), relative_to(mean, variance))
+
+    def _of_pixels(self, tiles: Doubles) -> Doubles:
+        """Returns what tiles, (rows, columns), have for each of their pixels: (height, width)."""
+        pixels: Doubles = np.repeat(np.repeat(tiles, TILE, axis=0), TILE, axis=1)[: self.height, : self.width]
+        return pixels
+
+    @property
+    def _mean(self) -> Doubles:
+        if self.passes < 2:
+            return super()._mean
+        (one, other), (in_first, in_second) = self._half_means, self._half_passes
+        mean: Doubles = one * (in_first / self.passes) + other * (in_second / self.passes)
+        return mean
+
+    @property
+    def _half_means(self) -> tuple[Doubles, Doubles]:
+        one, other = (half.now.value for half in self._exposed.halves)
+        return one / np.maximum(one[..., SAMPLES:], 1.0), other / np.maximum(other[..., SAMPLES:], 1.0)
+
+
+def next_look(index: int) -> int:
+    """Returns before which pass a film is looked at again that is at pass `index`."""
+    return max(FIRST_LOOK, 1 << index.bit_length())
+
+
+def is_sampled(ends: Tiles, index: int) -> Doubles:
+    """Returns 1 for tiles that pass `index` samples and 0 for others: (rows, columns)."""
+    sampled: Doubles = (ends[..., half_of(index)] > index).astype(np.float64)
+    return sampled
+
+
+class SampledPixels(NamedTuple):
+    """Says which pixels passes sample.
+
+    pixels: (2, n) int32, row * width + column, for either half, those first that end first.
+    ends: (2, n) float64, before which pass these have no more samples.
+    carried: of which it was made.
+    """
+
+    pixels: npt.NDArray[np.int32]
+    ends: Doubles
+    carried: dict[str, Doubles]
+
+    @classmethod
+    def of(cls, pixels: npt.NDArray[np.int32], width: int, carried: Mapping[str, Doubles]) -> "SampledPixels":
+        """Returns what passes sample of some pixels, (n,) int32, of a picture of a width.
+        carried: what passes carry on."""
+        rows, columns = np.divmod(pixels, width)
+        ends = np.moveaxis(carried[ENDS][rows // TILE, columns // TILE], 1, 0)
+        order = np.argsort(ends, axis=1, kind="stable")
+        return cls(pixels[order], np.take_along_axis(ends, order, axis=1), dict(carried))
+
+    def left_out(self, index: int) -> int:
+        """Returns how many of the first pixels of its half a pass leaves out."""
+        return int(np.searchsorted(self.ends[half_of(index)], index, side="right"))
+
+    def of_pass(self, index: int) -> npt.NDArray[np.int32]:
+        """Returns the pixels that a pass samples."""
+        return self.pixels[half_of(index), self.left_out(index) :]
+
+
+def brightness_in(columns: Doubles) -> Doubles:
+    """Returns the mean over the channels of light: (height, width)."""
+    red, green, blue = np.moveaxis(columns[..., LAYER_BEAUTY:LAYER_BIAS], 2, 0)
+    brightness: Doubles = (red + green + blue) / 3.0
+    return brightness
+
+
+def relative_to(brightness: Doubles, variance: Doubles) -> Doubles:
+    """Returns the variance of tiles relative to the square of their brightness, (rows, columns), of pixels, (height,
+    width) both."""
+    square = np.square(tile_means(brightness) + FLOOR * brightness.mean())
+    return np.divide(tile_means(variance), square, out=np.zeros(square.shape), where=square > 0.0)
+
+
+def tile_means(values: Doubles) -> Doubles:
+    """Returns the mean of each tile: (rows, columns). values: of pixels, (height, width)."""
+    for axis in (0, 1):
+        starts = np.arange(0, values.shape[axis], TILE)
+        counts = np.diff(starts, append=values.shape[axis])
+        values = np.add.reduceat(values, starts, axis=axis) / (counts[:, None] if axis == 0 else counts)
+    return values

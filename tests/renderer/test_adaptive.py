@@ -1,0 +1,159 @@
+"""Adaptive pictures: samples go where noise is, and say nothing else than whole passes do."""
+
+import numpy as np
+import pytest
+
+import renderer
+from renderer.drivers.driver import MadeShare, Work
+from renderer.film.adaptive import (
+    ENDS,
+    FIRST_LOOK,
+    TILE,
+    AdaptiveFilm,
+    SampledPixels,
+    brightness_in,
+    is_sampled,
+    next_look,
+    tile_means,
+)
+from renderer.film.film import Film, half_of
+from renderer.film.layers import LAYER_ALBEDO
+from renderer.run.picture.make_picture import allotted_passes
+from renderer.run.plan import PassLimits
+
+#: Tiles along each side of a synthetic picture.
+SIDE = 20
+
+
+class Samples:
+    """Makes passes of random numbers. draw: returns those of a whole picture, (height, width), by a generator."""
+
+    work = Work()
+
+    def __init__(self, draw, seed=0):
+        self.draw, self.random = draw, np.random.default_rng(seed)
+
+    def passes(self, indices, carried=None):
+        for index in indices:
+            sampled = np.ones((SIDE, SIDE)) if not carried else is_sampled(carried[ENDS], index)
+            values = self.draw(self.random) * np.kron(sampled, np.ones((TILE, TILE)))
+            image = np.zeros((*values.shape, LAYER_ALBEDO))
+            image[..., :3] = values[..., None]
+            yield MadeShare(image, Work(), dict(carried or {}))
+
+
+def exposed(draw, noise, passes=1 << 12, seed=0):
+    film = AdaptiveFilm(SIDE * TILE, SIDE * TILE, LAYER_ALBEDO)
+    for made in allotted_passes(Samples(draw, seed), film, PassLimits(noise=noise, passes=passes)):
+        film.add(made.values, made.carried)
+    return film
+
+
+def of_tiles(pixels):
+    return pixels.reshape(SIDE, TILE, SIDE, TILE).mean(axis=(1, 3))
+
+
+def test_every_tile_gets_the_samples_that_its_noise_needs():
+    deviations = np.linspace(0.1, 0.8, 4)  # of strips of the picture
+    of_pixels = np.repeat(deviations, SIDE // 4 * TILE)
+
+    film = exposed(lambda random: random.gamma(of_pixels**-2, of_pixels**2, (SIDE * TILE, SIDE * TILE)), 0.05)
+
+    samples = of_tiles(film.samples)
+    for strip in range(4):
+        inside = samples[:, 5 * strip + 1 : 5 * strip + 4]  # tiles next to a noisier strip have as many as that
+        needed = max((deviations[strip] / 0.05 / 1.01) ** 2, FIRST_LOOK)
+        assert inside.mean() == pytest.approx(needed, rel=0.15)
+    errors = np.sqrt(of_tiles(np.square(film.linear[..., 0] - 1.0)))
+    assert errors[:, 5:].mean() == pytest.approx(0.05, rel=0.08)
+    assert film.passes > FIRST_LOOK
+
+
+def rare(random):
+    """Draws samples of mean 1, of which one in twenty is 20."""
+    return np.where(random.random((SIDE * TILE, SIDE * TILE)) < 0.05, 20.0, 0.0)
+
+
+def test_samples_that_decide_on_others_leave_the_mean_as_it_is():
+    films = [exposed(rare, 0.4, seed=seed) for seed in range(8)]
+
+    assert all(np.ptp(film.samples) > 0 for film in films)
+    means = np.array([film.linear.mean(dtype=np.float64) for film in films])
+    error = means.std(ddof=1) / np.sqrt(len(means))
+    assert error < 0.004
+    assert abs(means.mean() - 1.0) < 4.0 * error
+
+
+def test_halves_count_as_much_as_they_have_passes_whatever_samples_they_have():
+    film, values = AdaptiveFilm(TILE, TILE, LAYER_ALBEDO), {0: 2.0, 1: 6.0}
+    ends = np.full((1, 1, 2), 100.0)
+    ends[..., 1] = 4.0
+    for index in range(8):
+        sampled = float(is_sampled(ends, index)[0, 0])
+        film.add(np.full((TILE, TILE, LAYER_ALBEDO), values[half_of(index)] * sampled), {ENDS: ends})
+
+    np.testing.assert_allclose(film.linear, 4.0, rtol=1e-6)
+    np.testing.assert_array_equal(film.samples, 6.0)
+    np.testing.assert_allclose(film.relative_noise, 2.0 / 4.04, rtol=1e-6)
+
+
+def test_a_film_that_leaves_nothing_out_is_the_mean_of_its_passes():
+    random = np.random.default_rng(5)
+    passes = random.random((7, 5, 6, LAYER_ALBEDO))
+    adaptive, plain = AdaptiveFilm(6, 5, LAYER_ALBEDO), Film(6, 5, LAYER_ALBEDO)
+    for one in passes:
+        adaptive.add(one)
+        plain.add(one)
+
+    np.testing.assert_allclose(adaptive.linear, plain.linear, rtol=1e-6)
+    np.testing.assert_allclose(adaptive.noise, plain.noise, rtol=1e-6)
+    assert adaptive.relative_noise == pytest.approx(plain.relative_noise)
+    assert adaptive.relative_bias == pytest.approx(plain.relative_bias)
+
+
+def test_a_picture_without_noise_ends_at_the_first_look():
+    film = exposed(lambda random: np.ones((SIDE * TILE, SIDE * TILE)), 0.01)
+
+    assert film.passes == FIRST_LOOK
+
+
+def test_looks_are_twice_as_far_apart_each_time():
+    assert [next_look(index) for index in (0, 15, 16, 31, 32, 100)] == [16, 16, 32, 32, 64, 128]
+
+
+def test_each_pass_samples_the_pixels_of_tiles_that_have_not_ended():
+    random = np.random.default_rng(1)
+    width, height = 20, 13
+    ends = random.integers(0, 40, (2, 3, 2)).astype(float)
+    pixels = random.permutation(width * height).astype(np.int32)
+
+    sampled = SampledPixels.of(pixels, width, {ENDS: ends})
+
+    rows, columns = np.divmod(pixels, width)
+    for index in range(40):
+        expected = pixels[ends[rows // TILE, columns // TILE, half_of(index)] > index]
+        assert set(sampled.of_pass(index)) == set(expected)
+        assert len(sampled.of_pass(index)) == len(expected) == len(pixels) - sampled.left_out(index)
+
+
+#: A room in which the floor below a small lamp is quiet, and what glass and a mirror throw elsewhere is not.
+PICTURE = {"size": (40, 32), "photons": 3000, "device": "cpu", "quiet": True, "seed": 3}
+DRIVERS = ("path", "photon", "path+caustics", "gather", "whitted", "photons-only", "ao")
+
+
+def rendered(driver, **more):
+    without_photons = driver in ("path", "whitted", "ao")
+    own = {name: one for name, one in PICTURE.items() if not (without_photons and name == "photons")}
+    return renderer.render("caustic", driver=driver, **own, **more)
+
+
+@pytest.mark.parametrize("driver", DRIVERS)
+def test_adaptive_pictures_show_what_whole_passes_show(driver):
+    adaptive = rendered(driver, adaptive=True, target_noise=0.03, passes=64).film
+    whole = rendered(driver, passes=64).film
+
+    assert adaptive.samples.min() == FIRST_LOOK
+    difference = tile_means(brightness_in(adaptive.linear.astype(np.float64) - whole.linear))
+    variance = tile_means(np.square(adaptive.noise, dtype=np.float64) + np.square(whole.noise)) / TILE**2
+    assert np.abs(difference).max() > 0.0
+    assert np.abs(difference / np.sqrt(variance + 1e-12)).max() < 5.0
