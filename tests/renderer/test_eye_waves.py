@@ -19,7 +19,7 @@ from renderer.drivers.photon import PhotonDriver
 from renderer.drivers.photon_maps import Look
 from renderer.drivers.whitted import WhittedDriver
 from renderer.errors import UsageError
-from renderer.film.film import Film
+from renderer.film.film import Film, half_of
 from renderer.film.layers import LAYER_END
 from renderer.gpu import eye_waves, photon_waves, waves
 from renderer.gpu.photon_kernel import shade_wave
@@ -61,6 +61,17 @@ def test_waves_make_the_picture_of_the_loops_bit_for_bit(gpu, more):
     assert by_loops.film.linear.any()
     assert (by_waves.statistics["shading"], by_loops.statistics["shading"]) == ("gpu", "cpu")
     assert by_waves.statistics["rays.total"] == by_loops.statistics["rays.total"]
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize(("driver", "noise"), [("path", 0.3), ("photon", 0.1)])
+def test_adaptive_passes_leave_out_the_same_pixels_there(gpu, driver, noise):
+    asked = {"driver": driver, "passes": 80, "adaptive": True, "target_noise": noise}
+    by_waves, by_loops = picture("cornell", **asked), picture("cornell", shading="cpu", **asked)
+    np.testing.assert_array_equal(by_waves.film.samples, by_loops.film.samples)
+    np.testing.assert_array_equal(by_waves.film.linear, by_loops.film.linear)
+    assert by_loops.film.samples.min() == 16 < by_loops.film.samples.max()
+    assert (by_waves.statistics["shading"], by_loops.statistics["shading"]) == ("gpu", "cpu")
 
 
 @pytest.mark.gpu
@@ -230,18 +241,21 @@ class WavesOfLoops:
         self._crop = crop
         settings = RenderSettings(width=job.size[0], height=job.size[1], layers="all", threads=1)
         self._driver = PathDriver(load("cornell").snapshot(0.0), tracer, settings)
-        self._driver.pixels, self._columns = job.pixels, job.image.shape[1]
+        self._pixels, self._columns = np.stack([job.pixels, job.pixels]), job.image.shape[1]
 
     def passes_together(self, *, adds_up):
         return self.most_passes
 
+    def sample(self, pixels):
+        self._pixels = pixels
+
     def trace(self, passes):
         images, counts = [], []
-        for number in (one.number for one in passes):
-            driver, work = self._driver, Work()
+        for number, left_out in ((one.number, one.left_out) for one in passes):
+            driver, work, pixels = self._driver, Work(), self._pixels[half_of(number), left_out:]
 
-            def make(team, number=number, work=work, driver=driver):
-                return driver.trace_pass(number, PassSite(team, driver.pixels, work=work))
+            def make(team, number=number, work=work, driver=driver, pixels=pixels):
+                return driver.trace_pass(number, PassSite(team, pixels, work=work))
 
             image = driver.by_workers(make)
             images.append(image.reshape(-1, LAYER_END)[:, : self._columns])
@@ -273,6 +287,18 @@ def test_a_driver_takes_passes_from_waves_some_together(monkeypatch, more):
     assert WavesOfLoops.added == ([2] if "crop" in more else [])  # others are looked at one by one
     assert by_waves.statistics["seconds.trace"] >= 2 * 0.25
     assert by_waves.statistics["shading"] == "gpu"
+
+
+def test_waves_leave_out_what_a_film_has_enough_of(monkeypatch):
+    monkeypatch.setattr(waves, "why_not", lambda *about: None)
+    monkeypatch.setattr(eye_waves, "EyeWaves", WavesOfLoops)
+    what = {"size": (48, 32), "driver": "path", "device": "cpu", "quiet": True, "threads": 1}
+    asked = {"passes": 40, "adaptive": True, "target_noise": 0.3}
+    by_waves, by_loops = (renderer.render("cornell", shading=name, **what, **asked) for name in ("gpu", "cpu"))
+    np.testing.assert_array_equal(by_waves.film.samples, by_loops.film.samples)
+    np.testing.assert_array_equal(by_waves.film.linear, by_loops.film.linear)
+    assert by_loops.film.samples.min() == 16 < by_loops.film.samples.max()
+    assert by_waves.statistics["rays.total"] == by_loops.statistics["rays.total"]
 
 
 def test_a_driver_with_a_way_of_its_own_is_shaded_by_the_cpu(monkeypatch):
