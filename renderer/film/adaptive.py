@@ -1,11 +1,11 @@
 """An adaptive film: passes leave out tiles that are quiet enough, so that in the end no tile is noisier than wanted.
 
-After 16 passes, 32, 64 and so on the film is looked at, tile by tile, and it is decided how many samples either half of
-the passes is to have in each tile until it is looked at again. What decides on the samples of one half is the other
-half alone: so the values of a half have no say in how many they are, and its mean is as right as that of any number of
-samples. A tile that stopped as soon as its own samples look quiet would be too dark, as bright rare ones come late
-(Kirk, Arvo: Unbiased Sampling Techniques for Image Synthesis, 1991). The halves count as much as they have passes,
-whatever samples they have.
+After 16 passes, 32, 64 and so on the film is looked at, tile by tile, and either half of the passes says by its own
+samples how many it takes until it is quiet. The picture has as many samples of a half as the other half says: so the
+values of samples have no say in how many of them there are, and their mean is as right as that of any number. A tile
+that stopped as soon as its own samples look quiet would be too dark, as bright rare ones come late (Kirk, Arvo:
+Unbiased Sampling Techniques for Image Synthesis, 1991). Where the halves disagree, some samples are seen by one of the
+two alone: by the picture, or by what decides. The halves count as much as they have passes, whatever samples they have.
 """
 
 import math
@@ -26,32 +26,33 @@ TILE = 8
 #: Passes after which a film is looked at for the first time; then whenever there are twice as many.
 FIRST_LOOK = 16
 
-#: Columns of a half behind those of the picture and its bias: squares of samples, and their number.
-SQUARES, SAMPLES = LAYER_ALBEDO, LAYER_ALBEDO + 1
+#: Columns of a half behind those of the picture and its bias: how many samples the picture has; and of those that
+#: decide, number, brightness and its square.
+SAMPLES, DECIDING, BRIGHTNESS, SQUARES, COLUMNS = range(LAYER_ALBEDO, LAYER_ALBEDO + 5)
 
-#: What passes carry on of a film: see `Tiles`.
+#: What passes carry on of a film: before which pass tiles are quiet by either half, (rows, columns, 2) float64.
 ENDS = "ends"
 
 Doubles = npt.NDArray[np.float64]
-#: Before which pass tiles have no more samples of either half: (rows of tiles, columns of tiles, 2) float64.
-Tiles = Doubles
 
 
 class HalfSeen(NamedTuple):
     """Is what a half of the passes shows of each tile, (rows, columns) float64 each.
 
-    samples: of a pixel.
+    samples: of a pixel in the picture.
+    deciding: of a pixel, by which it decides.
     variance: of one sample, relative to the square of the tile's brightness.
     """
 
     samples: Doubles
+    deciding: Doubles
     variance: Doubles
 
 
 class AdaptiveFilm(Film):
     """Adds passes as `Film` does, of which a pixel has no sample where its tile has ended (`allot`)."""
 
-    more_columns: ClassVar[int] = 2
+    more_columns: ClassVar[int] = COLUMNS - LAYER_ALBEDO
     is_adaptive: ClassVar[bool] = True
 
     def allot(self, noise: float | None) -> int:
@@ -67,21 +68,31 @@ class AdaptiveFilm(Film):
 
     @property
     def samples(self) -> Doubles:
-        """Returns how many samples each pixel has: (height, width)."""
+        """Returns how many samples each pixel has in the picture: (height, width)."""
         one, other = self._exposed.halves
         samples: Doubles = one.now.value[..., SAMPLES] + other.now.value[..., SAMPLES]
         return samples
 
     def _for_half(self, radiance: Doubles, carried: Mapping[str, Doubles] | None) -> Doubles:
-        numbers = np.empty((*radiance.shape[:2], LAYER_ALBEDO + self.more_columns))
-        numbers[..., :LAYER_ALBEDO] = radiance[..., :LAYER_ALBEDO]
-        numbers[..., SQUARES] = np.minimum(np.square(brightness_in(radiance)), LARGEST)
-        ends = None if carried is None else carried.get(ENDS)
-        numbers[..., SAMPLES] = 1.0 if ends is None else self._of_pixels(is_sampled(ends, self.end))
+        numbers = np.empty((self.height, self.width, COLUMNS))
+        seen, decides = self._masks(carried)
+        brightness = brightness_in(radiance)
+        numbers[..., :LAYER_ALBEDO] = radiance[..., :LAYER_ALBEDO] * seen[..., None]
+        numbers[..., SAMPLES], numbers[..., DECIDING] = seen, decides
+        numbers[..., BRIGHTNESS] = brightness * decides
+        numbers[..., SQUARES] = np.minimum(np.square(brightness), LARGEST) * decides
         return numbers
 
-    def _ends_for(self, noise: float) -> Tiles:
-        """Returns before which pass the samples of tiles end, until the film is looked at again.
+    def _masks(self, carried: Mapping[str, Doubles] | None) -> tuple[Doubles, Doubles]:
+        """Returns 1 for pixels of which the next pass has a sample in the picture, and for those of which it has one
+        that decides, (height, width) each, else 0. carried: by passes."""
+        if not carried:
+            return (np.ones((self.height, self.width)),) * 2
+        going_on, own = (carried[ENDS] > self.end).astype(np.float64), half_of(self.end)
+        return self._of_pixels(going_on[..., 1 - own]), self._of_pixels(going_on[..., own])
+
+    def _ends_for(self, noise: float) -> Doubles:
+        """Returns before which pass tiles are quiet by either half, (rows, columns, 2), until they are looked at again.
 
         A tile is as noisy as itself or as those around it.
         """
@@ -92,9 +103,9 @@ class AdaptiveFilm(Film):
             return np.full((*halves[0].samples.shape, 2), look)
         evenness = self._evenness(halves)
         ends = []
-        for own, other in (halves, reversed(halves)):
-            variance = evenness * np.maximum(other.variance, mean_around(other.variance, 1))
-            ends.append(self.end + 2.0 * np.ceil(np.maximum(variance / (2.0 * allowed) - own.samples, 0.0)))
+        for half in halves:
+            variance = evenness * np.maximum(half.variance, mean_around(half.variance, 1))
+            ends.append(self.end + 2.0 * np.ceil(np.maximum(variance / (2.0 * allowed) - half.deciding, 0.0)))
         return np.minimum(np.stack(ends, axis=2), look)
 
     def _evenness(self, halves: list[HalfSeen]) -> float:
@@ -109,10 +120,10 @@ class AdaptiveFilm(Film):
     def _seen(self, half: int) -> HalfSeen:
         """Returns what a half, 0 or 1, shows of the tiles."""
         sums = self._exposed.halves[half].now.value
-        samples = np.maximum(sums[..., SAMPLES], 1.0)
-        mean, squares = brightness_in(sums) / samples, sums[..., SQUARES] / samples
-        variance = np.maximum(squares - np.square(mean), 0.0) * (samples / np.maximum(samples - 1.0, 1.0))
-        return HalfSeen(tile_means(samples), relative_to(mean, variance))
+        deciding = np.maximum(sums[..., DECIDING], 1.0)
+        mean, squares = sums[..., BRIGHTNESS] / deciding, sums[..., SQUARES] / deciding
+        variance = np.maximum(squares - np.square(mean), 0.0) * (deciding / np.maximum(deciding - 1.0, 1.0))
+        return HalfSeen(tile_means(sums[..., SAMPLES]), tile_means(deciding), relative_to(mean, variance))
 
     def _of_pixels(self, tiles: Doubles) -> Doubles:
         """Returns what tiles, (rows, columns), have for each of their pixels: (height, width)."""
@@ -130,7 +141,8 @@ class AdaptiveFilm(Film):
     @property
     def _half_means(self) -> tuple[Doubles, Doubles]:
         one, other = (half.now.value for half in self._exposed.halves)
-        return one / np.maximum(one[..., SAMPLES:], 1.0), other / np.maximum(other[..., SAMPLES:], 1.0)
+        seen = slice(SAMPLES, SAMPLES + 1)
+        return one / np.maximum(one[..., seen], 1.0), other / np.maximum(other[..., seen], 1.0)
 
 
 def next_look(index: int) -> int:
@@ -138,17 +150,11 @@ def next_look(index: int) -> int:
     return max(FIRST_LOOK, 1 << index.bit_length())
 
 
-def is_sampled(ends: Tiles, index: int) -> Doubles:
-    """Returns 1 for tiles that pass `index` samples and 0 for others: (rows, columns)."""
-    sampled: Doubles = (ends[..., half_of(index)] > index).astype(np.float64)
-    return sampled
-
-
 class SampledPixels(NamedTuple):
     """Says which pixels passes sample.
 
-    pixels: (2, n) int32, row * width + column, for either half, those first that end first.
-    ends: (2, n) float64, before which pass these have no more samples.
+    pixels: (n,) int32, row * width + column, those first that end first.
+    ends: (n,) float64, before which pass these have no more samples.
     carried: of which it was made.
     """
 
@@ -161,17 +167,17 @@ class SampledPixels(NamedTuple):
         """Returns what passes sample of some pixels, (n,) int32, of a picture of a width.
         carried: what passes carry on."""
         rows, columns = np.divmod(pixels, width)
-        ends = np.moveaxis(carried[ENDS][rows // TILE, columns // TILE], 1, 0)
-        order = np.argsort(ends, axis=1, kind="stable")
-        return cls(pixels[order], np.take_along_axis(ends, order, axis=1), dict(carried))
+        ends = carried[ENDS].max(axis=2)[rows // TILE, columns // TILE]
+        order = np.argsort(ends, kind="stable")
+        return cls(pixels[order], ends[order], dict(carried))
 
     def left_out(self, index: int) -> int:
-        """Returns how many of the first pixels of its half a pass leaves out."""
-        return int(np.searchsorted(self.ends[half_of(index)], index, side="right"))
+        """Returns how many of the first pixels a pass leaves out."""
+        return int(np.searchsorted(self.ends, index, side="right"))
 
     def of_pass(self, index: int) -> npt.NDArray[np.int32]:
         """Returns the pixels that a pass samples."""
-        return self.pixels[half_of(index), self.left_out(index) :]
+        return self.pixels[self.left_out(index) :]
 
 
 def brightness_in(columns: Doubles) -> Doubles:

@@ -322,6 +322,11 @@ class Film:
         return groups_of(self.total, self.passes)
 
     @property
+    def samples(self) -> Doubles:
+        """Returns how many samples each pixel has in the picture: (height, width)."""
+        return np.full((self.height, self.width), float(self.passes))
+
+    @property
     def noise(self) -> npt.NDArray[np.float32]:
         """Returns the standard error of `linear`: (height, width) float32, infinite before the second pass.
 

@@ -64,7 +64,8 @@ class Picture:
     @cached_property
     def statistics(self) -> dict[str, Any]:
         """As `tracecore photons --help` explains them; noise and bias are measured when somebody asks first."""
-        return self.figures | {"noise": self.film.relative_noise, "bias": self.film.relative_bias}
+        of_film = {"noise": self.film.relative_noise, "bias": self.film.relative_bias}
+        return self.figures | of_film | {"samples.mean": float(self.film.samples.mean())}
 
     @property
     def passes(self) -> int:
@@ -82,14 +83,21 @@ class Picture:
 
         albedo, normal, direct, indirect, caustic: (height, width, 3) float32. depth (world units), noise (standard
         error of `image`), density (photons found per square metre and pass): (height, width) float32. denoised: as
-        `image`, where `denoise` was asked for. By name alone: variance (square of noise), what `first_hits` of
-        `renderer.scene` tells of the middles of pixels, cryptomatte, which `coverage` of `renderer.camera_paths` tells,
-        and for lights `light.NAME` of each light group, as `image`: together they are the image.
+        `image`, where `denoise` was asked for. By name alone: variance (square of noise), samples (of each pixel), what
+        `first_hits` of `renderer.scene` tells of the middles of pixels, cryptomatte, which `coverage` of
+        `renderer.camera_paths` tells, and for lights `light.NAME` of each light group, as `image`: together they are
+        the image.
         """
         found = dict(self.film.layers)
         if self.layer_names:
             noise = self.film.noise
-            known = {**found, "noise": noise, "variance": np.square(noise), **self.first_hits}
+            known = {
+                **found,
+                "noise": noise,
+                "variance": np.square(noise),
+                "samples": self.film.samples.astype(np.float32),
+            }
+            known |= self.first_hits
             found = {name: layer for name, layer in known.items() if name in self.layer_names} | self._light_groups
         if self.is_denoised:
             found["denoised"] = self._denoised

@@ -13,7 +13,6 @@ from renderer.camera_paths.paths import (
     EyeJob,
     ShadowRays,
 )
-from renderer.camera_paths.sampler import half_of_pass
 from renderer.camera_paths.task import EyeTask
 from renderer.gpu.ray_rows import CAPACITY, PAD, hand_over, take_answers
 from renderer.photons.irradiance import CHANNELS, IrradianceMap
@@ -70,7 +69,7 @@ class EyeWave(NamedTuple):
     radii, found: (passes, pixels or 0) float64 and int64, of `PhotonLookup`.
     images: (passes, width * height, columns) float64, see `EyeJob`.
     taken: (passes, 1) int64, how many of the pixels are taken.
-    pixels: (2, n) int32, those of the passes of either half (`renderer.film.film.half_of`).
+    pixels: (n,) int32, of which passes take some.
     active, fresh: (warps,) int64, rays of each batch, and from which of them on they are the camera's.
     handed: (warps, 1 + slots) int64, rays that were handed over to be traced: of paths, and of each slot.
     turns: (warps,) int64, which of two batches has the rays.
@@ -195,7 +194,7 @@ def job_of(wave: EyeWave, own: int) -> EyeJob:
         of_pass,
         job.camera,
         job.size,
-        wave.pixels[half_of_pass(wave.sequences[own])],
+        wave.pixels,
         wave.taken[own],
         job.reach,
         wave.images[own],

@@ -73,7 +73,7 @@ class EyePass(NamedTuple):
     radii: (pixels or 0,) float64, of `PhotonLookup`.
     far_reach: radius of the search behind known irradiance, world units.
     beam_reach: radius around rays in media, world units.
-    left_out: how many of the first pixels of its half it leaves out.
+    left_out: how many of the first pixels it leaves out.
     """
 
     number: int
@@ -156,7 +156,7 @@ class EyeWaves:
         return self.most_passes if adds_up else max(1, self.most_passes // GROUPS)
 
     def sample(self, pixels: npt.NDArray[np.int32]) -> None:
-        """Has passes to come take these pixels, (2, n) int32, of either half, in this order."""
+        """Has passes to come take these pixels, (n,) int32, in this order."""
         with self._tracer.vacant_gpu("cannot choose pixels"):
             self._waves.put("pixels", pixels)
 
@@ -266,7 +266,7 @@ def new_wave(arrays: Any, job: EyeJob, warps_and_slots: tuple[int, int], passes:
         found=zeros((passes, pixels), np.int64),
         images=zeros((passes, job.size[0] * job.size[1], columns), np.float64),
         taken=zeros((passes, 1), np.int64),
-        pixels=zeros((2, len(job.pixels)), np.int32),
+        pixels=zeros((len(job.pixels),), np.int32),
         active=zeros((warps,), np.int64),
         fresh=zeros((warps,), np.int64),
         handed=zeros((warps, 1 + slots), np.int64),

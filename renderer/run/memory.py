@@ -39,6 +39,8 @@ WAVE_PATHS, PATH_BYTES, SHADOW_BYTES = 144 * 12 * 512, 232, 120
 #: Sums of the film, two numbers each, with room for the next one: of a column of the picture, which has one for either
 #: half of the passes, and of one beside it. Bytes of a pixel while files are made of them.
 FILM_SUMS, FEATURE_SUMS, FILE_BYTES = 8, 4, 80
+#: Columns that a half of an adaptive film has beside those of the picture (`renderer.film.adaptive`).
+ADAPTIVE_COLUMNS = 5
 #: Films of each member that adds its passes up: one that is made, and one on its way.
 RUNS_AT_ONCE = 2
 
@@ -125,7 +127,8 @@ def picture_bytes(
 
         films += RUNS_AT_ONCE * members if run_of(most_passes, members) > 1 else 0
     columns = columns_of(settings)
-    sums = FILM_SUMS * min(columns, LAYER_ALBEDO) + FEATURE_SUMS * max(0, columns - LAYER_ALBEDO)
+    of_half = min(columns, LAYER_ALBEDO) + (ADAPTIVE_COLUMNS if settings.adaptive else 0)
+    sums = FILM_SUMS * of_half + FEATURE_SUMS * max(0, columns - LAYER_ALBEDO)
     of_picture = {"film": width * height * (8 * films * sums + FILE_BYTES)}
     of_picture["passes under way"] = _passes_bytes(driver, settings, most_passes, members, processes)
     of_picture |= _maps_bytes(driver, settings, members)

@@ -40,6 +40,7 @@ FIELDS = {
     "the passes differ",
     "bias": "of the photon search, relative as noise is, reckoned as at edges; null where nobody asked for it",
     "darkness": "why the picture is black or hardly a photon arrives, in words; empty where neither is so",
+    "samples.mean": "samples of a pixel, mean over the picture: its passes, unless they leave pixels out",
     "samples.left_out": "samples, one of a pixel and pass each, whose radiance was no number, infinite, negative or "
     "beyond 2^48; they count as black",
     "samples.left_out_by_pass": "the first passes that had such samples, each with how many: [pass, samples]",
@@ -125,7 +126,7 @@ OF_FILMS = {
 OF_PICTURES = (
     *("passes", "noise", "bias", "darkness", "rays.camera", "rays.shadow", "rays.bounce", "asked"),
     *("photons.aimed", "photons.wanting"),
-    *("samples.left_out", "samples.left_out_by_pass", "samples.first_left_out", "samples.clamped"),
+    *("samples.mean", "samples.left_out", "samples.left_out_by_pass", "samples.first_left_out", "samples.clamped"),
 )
 OF_PHOTON_RUNS = ("rays.timed", "rays_per_second_of_runs", "transfer.limit_bytes_per_second")
 
@@ -223,6 +224,7 @@ def sample_figures(seed: int, corner: tuple[int, ...] | None, counts: SampleCoun
     rows = [] if counts is None else counts.impossible.astype(int).tolist()
     left, upper = corner or (0, 0)
     return {
+        "samples.mean": math.nan,
         "samples.left_out": sum(samples for _, samples, _, _ in rows),
         "samples.left_out_by_pass": [[index, samples] for index, samples, _, _ in rows[:MOST_PASSES_TOLD]],
         "samples.first_left_out": "".join(f"{seed},{index},{left + x}:{upper + y}" for index, _, x, y in rows[:1]),

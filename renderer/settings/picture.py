@@ -48,7 +48,7 @@ FEATURE_LAYERS = ("albedo", "normal", "depth")
 USUAL_LAYERS = (*LIGHT_LAYERS, *FEATURE_LAYERS, "noise")
 FIRST_HIT_LAYERS, COVERAGE_LAYER = ("position", "uv", "material", "object", "triangle"), "cryptomatte"
 GROUPS_LAYER = "lights"  # stands for a layer of each light group (`renderer.scene.light_groups`)
-LAYER_NAMES = (*USUAL_LAYERS, "variance", *FIRST_HIT_LAYERS, COVERAGE_LAYER, GROUPS_LAYER)
+LAYER_NAMES = (*USUAL_LAYERS, "variance", "samples", *FIRST_HIT_LAYERS, COVERAGE_LAYER, GROUPS_LAYER)
 
 #: Settings that say how a cluster is reached, and all that say who shares the work out, as they are where nobody does.
 OF_CLUSTER = ("insecure_cluster", "tls_ca", "tls_cert", "tls_key")

@@ -19,7 +19,7 @@ from renderer.drivers.photon import PhotonDriver
 from renderer.drivers.photon_maps import Look
 from renderer.drivers.whitted import WhittedDriver
 from renderer.errors import UsageError
-from renderer.film.film import Film, half_of
+from renderer.film.film import Film
 from renderer.film.layers import LAYER_END
 from renderer.gpu import eye_waves, photon_waves, waves
 from renderer.gpu.photon_kernel import shade_wave
@@ -241,7 +241,7 @@ class WavesOfLoops:
         self._crop = crop
         settings = RenderSettings(width=job.size[0], height=job.size[1], layers="all", threads=1)
         self._driver = PathDriver(load("cornell").snapshot(0.0), tracer, settings)
-        self._pixels, self._columns = np.stack([job.pixels, job.pixels]), job.image.shape[1]
+        self._pixels, self._columns = job.pixels, job.image.shape[1]
 
     def passes_together(self, *, adds_up):
         return self.most_passes
@@ -252,7 +252,7 @@ class WavesOfLoops:
     def trace(self, passes):
         images, counts = [], []
         for number, left_out in ((one.number, one.left_out) for one in passes):
-            driver, work, pixels = self._driver, Work(), self._pixels[half_of(number), left_out:]
+            driver, work, pixels = self._driver, Work(), self._pixels[left_out:]
 
             def make(team, number=number, work=work, driver=driver, pixels=pixels):
                 return driver.trace_pass(number, PassSite(team, pixels, work=work))
