@@ -159,7 +159,7 @@ ERROR: Keys = CIRCUMSTANCES | {
     "rows[].noise": "asked for (this row and all below with --adaptive)",
     "rows[].reached": "noise of the noisiest tile, but for a hundredth of them",
     "rows[].samples": "of a pixel, mean over pixels and pictures",
-    "rows[].whole_passes": "passes over the whole picture that are as quiet, eight times as many samples at most",
+    "rows[].whole_passes": "passes over the whole picture that are as quiet, five times as many as samples at most",
     "rows[].whole_seconds": "wall time of these",
 }
 

@@ -26,7 +26,7 @@ from renderer.scene.render_context import RenderContext
 
 #: Passes over the whole picture are looked at when there are so many times as many as before, up to so many times as
 #: many as adaptive pictures have samples; and how many passes these may have.
-STEP, MOST_TIMES, MOST_PASSES = 2.0**0.5, 8.0, 1 << 11
+STEP, MOST_TIMES, MOST_PASSES = 2.0**0.5, 5.0, 1 << 10
 
 
 class Made(NamedTuple):

@@ -50,6 +50,7 @@ FIRST_HIT_LAYERS, COVERAGE_LAYER = ("position", "uv", "material", "object", "tri
 GROUPS_LAYER = "lights"  # stands for a layer of each light group (`renderer.scene.light_groups`)
 LAYER_NAMES = (*USUAL_LAYERS, "variance", "samples", *FIRST_HIT_LAYERS, COVERAGE_LAYER, GROUPS_LAYER)
 
+_OF_DASK = "what Dask's configuration says"
 #: Settings that say how a cluster is reached, and all that say who shares the work out, as they are where nobody does.
 OF_CLUSTER = ("insecure_cluster", "tls_ca", "tls_cert", "tls_key")
 UNSHARED: dict[str, Any] = dict.fromkeys(("gpus", "cluster", *OF_CLUSTER)) | {"insecure_cluster": False}
@@ -173,11 +174,7 @@ class Settings(Checked):
         group=_PICTURE,
     )
     adaptive: bool = setting(
-        Flag(),
-        "give pixels as many samples as their noise needs: a pass leaves out what is as quiet as --target-noise asks "
-        "for, and the last one is made when no part of the picture is noisier",
-        default=False,
-        group=_PICTURE,
+        Flag(), "sample what is noisy until no part is noisier than --target-noise", default=False, group=_PICTURE
     )
     layers: bool | tuple[str, ...] = setting(
         FlagOrNames(LAYER_NAMES),
@@ -363,18 +360,13 @@ class Settings(Checked):
     tls_ca: Path | None = setting(
         File(),
         "certificate of the authority that has signed those of a tls:// cluster, PEM",
-        fallback="what Dask's configuration says",
+        fallback=_OF_DASK,
         group=TRACING,
     )
     tls_cert: Path | None = setting(
-        File(),
-        "certificate that is shown to a tls:// cluster, PEM",
-        fallback="what Dask's configuration says",
-        group=TRACING,
+        File(), "certificate that is shown to a tls:// cluster, PEM", fallback=_OF_DASK, group=TRACING
     )
-    tls_key: Path | None = setting(
-        File(), "key of this certificate, PEM", fallback="what Dask's configuration says", group=TRACING
-    )
+    tls_key: Path | None = setting(File(), "key of this certificate, PEM", fallback=_OF_DASK, group=TRACING)
     threads: int | None = setting(Whole(1, 1024), "number of CPU threads", fallback="all cores", group=TRACING)
     batch_rays: int = setting(
         Whole(MIN_BATCH, MAX_BATCH, is_power_of_two=True),
@@ -460,18 +452,15 @@ class RenderSettings:
     photons: emitted per pass, or None for as many as suit the picture.
     radius: first gather radius in world units, or None for what suits the picture.
     max_bounces: longest path, in surface interactions.
-    threads: CPU threads that shade, or None for all cores.
-    batch_rays: rays in a batch, a power of two.
+    threads, batch_rays: CPU threads that shade, None for all cores, and rays in a batch, a power of two.
     shading: where hits are shaded: "cpu", "gpu", or "auto": there where it can be.
-    pixel_filter: a name of `FILTER_NAMES`.
-    sampler: a name of `SAMPLER_NAMES`.
+    pixel_filter, sampler: names of `FILTER_NAMES` and `SAMPLER_NAMES`.
     layers, light_groups: a name of `renderer.film.layers.LAYER_COLUMNS`, and how many light groups there are.
     projection: whether photons are sent where they matter.
     guide_share: share of the photons of `photon` and `sppm` that go to mirrors and glass, below 1.
     is_logged: whether it is noted what each thread does when.
     crop: left column, upper row, width and height of the part of the picture that is made, or None for all of it.
-    adds_up: whether passes may come added up, several as one.
-    adaptive: whether passes may leave pixels out.
+    adds_up, adaptive: whether passes may come added up, several as one, and whether they may leave pixels out.
     """
 
     width: int

@@ -1,10 +1,14 @@
 """Adaptive pictures: samples go where noise is, and say nothing else than whole passes do."""
 
+import json
+
 import numpy as np
 import pytest
+from command_line import run
 
 import renderer
 from renderer.drivers.driver import MadeShare, Work
+from renderer.errors import UsageError
 from renderer.film.adaptive import (
     ENDS,
     FIRST_LOOK,
@@ -168,3 +172,59 @@ def test_adaptive_pictures_show_what_whole_passes_show(driver):
     variance = tile_means(np.square(adaptive.noise, dtype=np.float64) + np.square(whole.noise)) / TILE**2
     assert np.abs(difference).max() > 0.0
     assert np.abs(difference / np.sqrt(variance + 1e-12)).max() < 5.0
+
+
+COMMAND = ("render", "cornell", "--driver", "path", "--size", "48x32", "--device", "cpu", "--passes", "40")
+
+
+@pytest.mark.parametrize("at", [16, 23, 32])
+def test_an_adaptive_picture_goes_on_with_the_same_bits(at, tmp_path, monkeypatch):
+    whole, resumed, asked = tmp_path / "a.npy", tmp_path / "b.npy", ("--adaptive", "--target-noise", "0.3")
+    assert run(*COMMAND, *asked, "-o", whole) == 0
+    with monkeypatch.context() as patched:
+        patched.setattr(AdaptiveFilm, "add", interrupting(AdaptiveFilm.add, at))
+        assert run(*COMMAND, *asked, "-o", resumed, "--checkpoint", "1000") == 130
+    assert run(*COMMAND, *asked, "-o", resumed, "--resume", "--threads", "1", "--batch-rays", "256") == 0
+    assert resumed.read_bytes() == whole.read_bytes()
+
+
+def interrupting(add, at):
+    def add_or_interrupt(film, *given):
+        if film.end == at:
+            raise KeyboardInterrupt
+        add(film, *given)
+
+    return add_or_interrupt
+
+
+def test_a_film_of_frames_has_adaptive_ones(tmp_path):
+    shared = ("--frames", "0:1", "--film-noise", "0.3")
+    assert run(*COMMAND, *shared, "--adaptive", "-o", tmp_path / "a.png") == 0
+    assert run(*COMMAND, *shared, "-o", tmp_path / "b.png") == 0
+    adaptive, whole = (json.loads((tmp_path / f"{name}-0000.png.json").read_text()) for name in "ab")
+    assert 16 < adaptive["samples.mean"] < adaptive["passes"] == 40
+    assert whole["samples.mean"] == whole["passes"]
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        ({"driver": "sppm", "target_noise": 0.1}, "driver sppm makes whole passes; leave out --adaptive"),
+        ({}, "--adaptive needs to know which noise is low enough; add --target-noise, such as 0.02"),
+        (
+            {"target_noise": 0.1, "crop": (0, 0, 4, 4)},
+            "--adaptive looks at whole pictures of one process; leave out --crop",
+        ),
+        (
+            {"target_noise": 0.1, "cluster": "local:2"},
+            "--adaptive looks at whole pictures of one process; leave out --cluster",
+        ),
+        (
+            {"target_noise": 0.1, "layers": True},
+            "--adaptive does not tell kinds of light apart; leave them out of --layers",
+        ),
+    ],
+)
+def test_what_an_adaptive_picture_cannot_have_is_refused(more, message):
+    with pytest.raises(UsageError, match=message):
+        renderer.render("cornell", adaptive=True, device="cpu", **more)
