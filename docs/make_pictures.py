@@ -211,8 +211,17 @@ def light_groups(picture: renderer.Picture) -> Any:
     return np.concatenate([picture.mapping(one) for one in (picture.image, *groups, mixed)], axis=1)
 
 
+def samples(picture: renderer.Picture) -> Any:
+    """Returns a picture and, beside it, how many samples its pixels have, from black for the fewest to white for the
+    most by their logarithm: (height, 2 * width, 3) uint8."""
+    logarithms = np.log(picture.layers["samples"])
+    shares = (logarithms - logarithms.min()) / np.ptp(logarithms)
+    beside = np.repeat(np.rint(255.0 * shares).astype(np.uint8)[..., None], 3, axis=2)
+    return np.concatenate([picture.pixels, beside], axis=1)
+
+
 #: What is shown of pictures with layers.
-SHOWN = {"mattes": mattes, "light-groups": light_groups}
+SHOWN = {"mattes": mattes, "light-groups": light_groups, "adaptive": samples}
 
 
 def save(pixels: Any, path: Path) -> None:
@@ -233,6 +242,8 @@ def pictures(folder: Path) -> Iterator[tuple[str, str, dict[str, Any]]]:
         yield f"light-{name}", scene, how | {"exposure": EXPOSURES.get(name)}
     scene = scene_file(folder / "light-groups.toml", MATERIALS["plastic"], TWO_LAMPS)
     yield "light-groups", scene, {"driver": "path", "passes": 128, "layers": ("lights",)}
+    noisy = {"driver": "path+caustics", "target_noise": 0.1, "adaptive": True}
+    yield "adaptive", "kitchen", noisy | {"passes": 1024, "size": (320, 240), "layers": ("samples",)}
     yield "mattes", "kitchen", {"driver": "ao", "passes": 1, "size": (320, 240), "layers": ("cryptomatte",)}
 
 

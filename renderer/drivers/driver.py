@@ -292,6 +292,10 @@ class Driver:
         """Has photons, (n, PHOTON_WORDS) uint32, looked up in place of those that would be traced."""
         raise NotImplementedError
 
+    def look_again(self) -> None:
+        """Has whoever waits for another pass to begin look whether there is one, where somebody may wait. It is called
+        from any thread."""
+
     def give_up(self) -> None:
         """Has the passes under way end early, where there are such. It is called from any thread."""
 

@@ -13,7 +13,7 @@ from tracecore.checks.ray_cases import soup
 from tracecore.dispatch.port import DONE
 from tracecore.threads import in_pieces, run_in_thread
 from tracecore.tracers.cpu import CpuTracer
-from tracecore.workers.pool import Loop, Worker, WorkerPool
+from tracecore.workers.pool import Loop, Worker, WorkerPool, nobody_waits
 from tracecore.workers.tasks import Team, in_order
 
 #: Seconds after which a test that waits for other threads has failed.
@@ -94,6 +94,7 @@ def test_a_task_that_is_not_there_yet_begins_once_it_is(pool: WorkerPool) -> Non
     caller.join(LONG)
     assert not caller.is_alive()
     assert found == [0, 1, 2, 3, 4]
+    assert pool.look_again is nobody_waits
 
 
 def test_who_has_nothing_to_lead_joins(pool: WorkerPool) -> None:

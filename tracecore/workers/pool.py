@@ -229,6 +229,10 @@ class Workers(Helpers, Protocol):
         """Leave an object for whoever needs one of its kind next."""
 
 
+def nobody_waits() -> None:
+    """Stands for `Tasks.look_again` where no tasks are under way."""
+
+
 class WorkerPool:
     """Runs loops on `threads` threads that share a tracer. Close it to give the ports back.
 
@@ -260,7 +264,7 @@ class WorkerPool:
         self._batch_rays = batch_rays
         self._log_rows = log_rows
         self.on_ask: Callable[[Worker], None] | None = None
-        self.look_again: Callable[[], None] = lambda: None
+        self.look_again: Callable[[], None] = nobody_waits
         self.workers: list[Worker] = []
         self.seconds = 0.0
         self._spare: dict[Hashable, list[Any]] = {}

@@ -28,7 +28,17 @@ import numpy as np
 import numpy.typing as npt
 
 from tracecore.threads import run_in_thread
-from tracecore.workers.pool import CHECK_SECONDS, IDLE, OTHER, Loop, Stopped, Worker, WorkerPool, signals_held
+from tracecore.workers.pool import (
+    CHECK_SECONDS,
+    IDLE,
+    OTHER,
+    Loop,
+    Stopped,
+    Worker,
+    WorkerPool,
+    nobody_waits,
+    signals_held,
+)
 
 T = TypeVar("T")
 U = TypeVar("U")
@@ -202,6 +212,7 @@ class Tasks(Generic[T]):
                     self._wake_free()
                 yield result
         finally:
+            self.pool.look_again = nobody_waits
             self._stop()
 
     def look_again(self) -> None:

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from renderer.drivers import find_driver
 from renderer.drivers.driver import MadeShare, RenderSettings, Work
-from renderer.drivers.eye import EyeDriver
 from renderer.drivers.shares import AnyShare, Share, known, made_shares
 from renderer.film.film import Film
 from renderer.film.layers import columns_of
@@ -160,7 +159,7 @@ class PictureMember:
         with self._changed:
             self._asked.extend(self._one_by_one(share, answer))
             begins, self._is_working = not self._is_working, True
-        self._look_again()
+        self._source.driver.look_again()
         if begins:
             run_in_thread(self._work)
         return answer.result()
@@ -187,7 +186,7 @@ class PictureMember:
                     result = MemberResult(made, self._source.work, self._source.traced)
                     under_way[0].set_result(result)
                     under_way.popleft()
-                    self._look_again()
+                    self._source.driver.look_again()
             except BaseException as error:
                 for answer in under_way:
                     answer.set_exception(error)
@@ -212,8 +211,3 @@ class PictureMember:
                     share, answer = self._asked.popleft()
                     under_way.append(answer)
             yield share
-
-    def _look_again(self) -> None:
-        """Has threads that have nothing to do look whether something is asked for."""
-        if isinstance(self._source.driver, EyeDriver):
-            self._source.driver.look_again()
