@@ -16,9 +16,10 @@ import numpy as np
 import numpy.typing as npt
 
 from renderer.film.exact_sum import LARGEST
-from renderer.film.film import Film, half_of
+from renderer.film.film import Film, Halves, half_of
 from renderer.film.layers import LAYER_ALBEDO, LAYER_BEAUTY, LAYER_BIAS
 from renderer.film.relative_error import FLOOR, WORST_SHARE, kept_pixels, mean_around
+from renderer.interrupts import held_back
 
 #: Edge of a tile, pixels.
 TILE = 8
@@ -34,6 +35,7 @@ SAMPLES, DECIDING, BRIGHTNESS, SQUARES, COLUMNS = range(LAYER_ALBEDO, LAYER_ALBE
 ENDS = "ends"
 
 Doubles = npt.NDArray[np.float64]
+Flags = npt.NDArray[np.bool_]
 
 
 class HalfSeen(NamedTuple):
@@ -61,7 +63,7 @@ class AdaptiveFilm(Film):
         end = self.end
         if noise is not None and end >= FIRST_LOOK and end & (end - 1) == 0:
             ends = self._ends_for(noise)
-            if (ends > end).any(axis=2).mean() <= WORST_SHARE:
+            if not (ends > end).any():
                 return end
             self._carry({ENDS: ends})
         return next_look(end)
@@ -73,26 +75,27 @@ class AdaptiveFilm(Film):
         samples: Doubles = one.now.value[..., SAMPLES] + other.now.value[..., SAMPLES]
         return samples
 
-    def _for_half(self, radiance: Doubles, carried: Mapping[str, Doubles] | None) -> Doubles:
-        numbers = np.empty((self.height, self.width, COLUMNS))
-        seen, decides = self._masks(carried)
-        brightness = brightness_in(radiance)
-        numbers[..., :LAYER_ALBEDO] = radiance[..., :LAYER_ALBEDO] * seen[..., None]
-        numbers[..., SAMPLES], numbers[..., DECIDING] = seen, decides
-        numbers[..., BRIGHTNESS] = brightness * decides
-        numbers[..., SQUARES] = np.minimum(np.square(brightness), LARGEST) * decides
-        return numbers
+    def add(self, radiance: Doubles, carried: Mapping[str, Doubles] | None = None) -> None:
+        """Add a pass as `Film.add` does. An interrupt waits until it is done."""
+        with held_back():
+            super().add(radiance, carried)
 
-    def _masks(self, carried: Mapping[str, Doubles] | None) -> tuple[Doubles, Doubles]:
-        """Returns 1 for pixels of which the next pass has a sample in the picture, and for those of which it has one
-        that decides, (height, width) each, else 0. carried: by passes."""
+    def _added(self, halves: Halves, radiance: Doubles, carried: Mapping[str, Doubles] | None) -> Halves:
+        own, both = half_of(self.end), list(halves)
+        samples = radiance.reshape(self.width * self.height, -1)
         if not carried:
-            return (np.ones((self.height, self.width)),) * 2
-        going_on, own = (carried[ENDS] > self.end).astype(np.float64), half_of(self.end)
-        return self._of_pixels(going_on[..., 1 - own]), self._of_pixels(going_on[..., own])
+            numbers = columns_of_half(samples, np.ones(len(samples)), np.ones(len(samples)))
+            both[own] = both[own].plus(numbers.reshape(self.height, self.width, COLUMNS))
+        else:
+            going_on: Flags = carried[ENDS] > self.end
+            places = np.flatnonzero(self._of_pixels(going_on[..., 0] | going_on[..., 1]))
+            seen, decides = (self._of_pixels(going_on[..., half]).ravel()[places] for half in (1 - own, own))
+            both[own] = both[own].plus_at(columns_of_half(samples[places], seen, decides), places)
+        return both[0], both[1]
 
     def _ends_for(self, noise: float) -> Doubles:
-        """Returns before which pass tiles are quiet by either half, (rows, columns, 2), until they are looked at again.
+        """Returns before which pass tiles are quiet by either half, (rows, columns, 2), until they are looked at again;
+        0 where they are quiet by both, but for a few.
 
         A tile is as noisy as itself or as those around it.
         """
@@ -101,17 +104,22 @@ class AdaptiveFilm(Film):
         allowed = noise**2 - (0.0 if math.isnan(bias) else bias**2)
         if allowed <= 0.0:  # more passes are to have smaller discs everywhere
             return np.full((*halves[0].samples.shape, 2), look)
-        evenness = self._evenness(halves)
+        independent = (halves[0].variance / halves[0].samples + halves[1].variance / halves[1].samples) / 4.0
+        evenness = self._evenness(independent)
+        if (evenness * independent > allowed).mean() <= WORST_SHARE:
+            return np.zeros((*halves[0].samples.shape, 2))
         ends = []
         for half in halves:
             variance = evenness * np.maximum(half.variance, mean_around(half.variance, 1))
             ends.append(self.end + 2.0 * np.ceil(np.maximum(variance / (2.0 * allowed) - half.deciding, 0.0)))
         return np.minimum(np.stack(ends, axis=2), look)
 
-    def _evenness(self, halves: list[HalfSeen]) -> float:
+    def _evenness(self, independent: Doubles) -> float:
         """Returns the variance of the picture over that of independent samples, 1 at most, but for the noisiest tiles:
-        numbers that fill their range evenly do better, and by how much the two halves together know."""
-        independent = (halves[0].variance / halves[0].samples + halves[1].variance / halves[1].samples) / 4.0
+        numbers that fill their range evenly do better, and by how much the two halves together know.
+
+        independent: variance of each tile as if samples were, relative to the square of its brightness.
+        """
         quiet = np.argsort(independent, axis=None)[: kept_pixels(independent.size)]
         found = relative_to(brightness_in(self._mean), self._squared_errors)
         expected = float(independent.ravel()[quiet].sum())
@@ -125,10 +133,10 @@ class AdaptiveFilm(Film):
         variance = np.maximum(squares - np.square(mean), 0.0) * (deciding / np.maximum(deciding - 1.0, 1.0))
         return HalfSeen(tile_means(sums[..., SAMPLES]), tile_means(deciding), relative_to(mean, variance))
 
-    def _of_pixels(self, tiles: Doubles) -> Doubles:
+    def _of_pixels(self, tiles: Flags) -> Flags:
         """Returns what tiles, (rows, columns), have for each of their pixels: (height, width)."""
-        pixels: Doubles = np.repeat(np.repeat(tiles, TILE, axis=0), TILE, axis=1)[: self.height, : self.width]
-        return pixels
+        pixels: Flags = np.repeat(np.repeat(tiles, TILE, axis=0), TILE, axis=1)
+        return pixels[: self.height, : self.width]
 
     @property
     def _mean(self) -> Doubles:
@@ -180,9 +188,23 @@ class SampledPixels(NamedTuple):
         return self.pixels[self.left_out(index) :]
 
 
+def columns_of_half(samples: Doubles, seen: Flags | Doubles, decides: Flags | Doubles) -> Doubles:
+    """Returns what samples add to their half: (n, COLUMNS).
+
+    samples: (n, columns), of a pass.
+    seen, decides: (n,), whether they are in the picture, and whether they decide.
+    """
+    brightness, numbers = brightness_in(samples), np.empty((len(samples), COLUMNS))
+    np.multiply(samples[:, :LAYER_ALBEDO], seen[:, None], out=numbers[:, :LAYER_ALBEDO])
+    numbers[:, SAMPLES], numbers[:, DECIDING] = seen, decides
+    numbers[:, BRIGHTNESS] = brightness * decides
+    numbers[:, SQUARES] = np.minimum(np.square(brightness), LARGEST) * decides
+    return numbers
+
+
 def brightness_in(columns: Doubles) -> Doubles:
-    """Returns the mean over the channels of light: (height, width)."""
-    red, green, blue = np.moveaxis(columns[..., LAYER_BEAUTY:LAYER_BIAS], 2, 0)
+    """Returns the mean over the channels of light. columns: (..., columns)."""
+    red, green, blue = np.moveaxis(columns[..., LAYER_BEAUTY:LAYER_BIAS], -1, 0)
     brightness: Doubles = (red + green + blue) / 3.0
     return brightness
 

@@ -97,6 +97,18 @@ class RunningSum(NamedTuple):
         new.put(self.now, numbers, first)
         return self._followed_by(new)
 
+    def plus_at(self, numbers: Doubles, places: npt.NDArray[np.int64]) -> RunningSum:
+        """Returns the sum with numbers added to some places alone, in the memory of this one unless somebody may look
+        at that.
+
+        numbers: (places, n) float64.
+        places: (places,) int64, row * width + column, each of them once.
+        """
+        now = ExactSum(*(part.copy() for part in self.now)) if self.is_looked_at else self.now
+        high, low = (part.reshape(-1, part.shape[-1]) for part in now)
+        by_bands(lambda *band: _put_at(*band, (high, low)), numbers, places)
+        return RunningSum(now, self.spare, is_looked_at=False)
+
     def joined(self, other: ExactSum) -> RunningSum:
         """Returns the sum with another one added, which leaves this one as it is."""
         new = self._room()
@@ -154,6 +166,16 @@ def _put_rounded(numbers: Doubles, first: int, before: tuple[Longs, Longs], afte
         for column in range(high.shape[1]):
             made = plus(high[row, column], low[row, column], numbers[row, first + column])
             new_high[row, column], new_low[row, column] = made
+
+
+@compiled
+def _put_at(numbers: Doubles, places: Longs, sums: tuple[Longs, Longs]) -> None:
+    """Adds rows of numbers to sums at some places. sums: high and low parts, (all places, columns) each."""
+    high, low = sums
+    for k in range(len(places)):
+        place = places[k]
+        for column in range(high.shape[1]):
+            high[place, column], low[place, column] = plus(high[place, column], low[place, column], numbers[k, column])
 
 
 @compiled

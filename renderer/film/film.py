@@ -49,6 +49,8 @@ LIGHT_COLUMNS = (slice(LAYER_BEAUTY, LAYER_ALBEDO), slice(LAYER_LIGHT, LAYER_DEN
 EXACT_SUMS = ("first", "second", "features")
 
 Doubles = npt.NDArray[np.float64]
+#: The sums of either half of the passes.
+Halves = tuple[RunningSum, RunningSum]
 #: The sums of a film by name, int64 or float64.
 Sums = dict[str, npt.NDArray[Any]]
 Indices = npt.NDArray[np.intp]
@@ -143,7 +145,7 @@ class Exposure(NamedTuple):
     """
 
     passes: int
-    halves: tuple[RunningSum, RunningSum]
+    halves: Halves
     features: RunningSum
     counts: SampleCounts = NOTHING_COUNTED
     carried: Mapping[str, Doubles] | None = None
@@ -210,19 +212,16 @@ class Film:
             raise RenderError(f"pass {index} has the shape {radiance.shape}; expected {expected}")
         self._check_room(1)
         radiance, counts = sifted(radiance, index, self._clamp, counts)
-        (one, other), numbers = halves, self._for_half(radiance, carried)
-        if half_of(index) == 0:
-            one = one.plus(numbers)
-        else:
-            other = other.plus(numbers)
+        halves = self._added(halves, radiance, carried)
         if columns > LAYER_ALBEDO:
             features = features.plus(radiance, LAYER_ALBEDO)
-        self._exposed = Exposure(passes + 1, (one, other), features, counts, carried)
+        self._exposed = Exposure(passes + 1, halves, features, counts, carried)
         self.seconds += time.perf_counter() - start
 
-    def _for_half(self, radiance: Doubles, carried: Mapping[str, Doubles] | None) -> Doubles:
-        """Returns what a pass adds to its half, in the first columns. For the arguments see `add`."""
-        return radiance
+    def _added(self, halves: Halves, radiance: Doubles, carried: Mapping[str, Doubles] | None) -> Halves:
+        """Returns the sums of the halves with the next pass. radiance, carried: see `add`."""
+        one, other = halves
+        return (one.plus(radiance), other) if half_of(self.end) == 0 else (one, other.plus(radiance))
 
     def allot(self, noise: float | None) -> int:
         """Decides which pixels the next passes sample, to bring a picture to a relative noise. Returns before which

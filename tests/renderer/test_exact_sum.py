@@ -102,3 +102,20 @@ def test_a_thousand_partitions_and_orders_have_one_sha256() -> None:
     assert list(together) == list(alone)
     assert picture_of(together) == picture_of(alone)
     assert together["impossible"][:, 0].tolist() == [3, 7]
+
+
+def test_numbers_are_added_to_some_places_alone() -> None:
+    random = np.random.default_rng(4)
+    passes = random.normal(0.0, 1e6, (5, 7, 9, 3))
+    places = random.permutation(7 * 9)[:20]
+    shown = np.zeros(7 * 9, bool)
+    shown[places] = True
+    whole = some = RunningSum(ExactSum.zeros((7, 9, 3)))
+    for one in passes:
+        looked_at = some.now.high.copy()
+        before, whole = some, whole.plus(one * shown.reshape(7, 9, 1))
+        some = some.plus_at(one.reshape(-1, 3)[places], places)
+        if before.is_looked_at:
+            np.testing.assert_array_equal(before.now.high, looked_at)
+    for part, expected in zip(some.now, whole.now, strict=True):
+        np.testing.assert_array_equal(part, expected)
