@@ -243,7 +243,7 @@ def pictures(folder: Path) -> Iterator[tuple[str, str, dict[str, Any]]]:
     scene = scene_file(folder / "light-groups.toml", MATERIALS["plastic"], TWO_LAMPS)
     yield "light-groups", scene, {"driver": "path", "passes": 128, "layers": ("lights",)}
     noisy = {"driver": "path+caustics", "target_noise": 0.1, "adaptive": True}
-    yield "adaptive", "kitchen", noisy | {"passes": 1024, "size": (320, 240), "layers": ("samples",)}
+    yield "adaptive", "kitchen", noisy | {"passes": 512, "size": (320, 240), "layers": ("samples",)}
     yield "mattes", "kitchen", {"driver": "ao", "passes": 1, "size": (320, 240), "layers": ("cryptomatte",)}
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from renderer.film.exact_sum import LARGEST, LIMB, MOST_NUMBERS, STEP, ExactSum
+from renderer.film.exact_sum import LARGEST, LIMB, MOST_NUMBERS, STEP, ExactSum, RunningSum
 from renderer.film.film import Film, Sums, joined
 from renderer.film.layers import LAYER_COLUMNS
 
