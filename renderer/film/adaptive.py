@@ -18,7 +18,7 @@ import numpy.typing as npt
 from renderer.film.exact_sum import LARGEST
 from renderer.film.film import Film, Halves, half_of
 from renderer.film.layers import LAYER_ALBEDO, LAYER_BEAUTY, LAYER_BIAS
-from renderer.film.relative_error import FLOOR, WORST_SHARE, kept_pixels, mean_around
+from renderer.film.relative_error import FLOOR, WORST_SHARE, mean_around
 from renderer.interrupts import held_back
 
 #: Edge of a tile, pixels.
@@ -104,26 +104,14 @@ class AdaptiveFilm(Film):
         allowed = noise**2 - (0.0 if math.isnan(bias) else bias**2)
         if allowed <= 0.0:  # more passes are to have smaller discs everywhere
             return np.full((*halves[0].samples.shape, 2), look)
-        independent = (halves[0].variance / halves[0].samples + halves[1].variance / halves[1].samples) / 4.0
-        evenness = self._evenness(independent)
-        if (evenness * independent > allowed).mean() <= WORST_SHARE:
+        of_picture = (halves[0].variance / halves[0].samples + halves[1].variance / halves[1].samples) / 4.0
+        if (of_picture > allowed).mean() <= WORST_SHARE:
             return np.zeros((*halves[0].samples.shape, 2))
         ends = []
         for half in halves:
-            variance = evenness * np.maximum(half.variance, mean_around(half.variance, 1))
+            variance = np.maximum(half.variance, mean_around(half.variance, 1))
             ends.append(self.end + 2.0 * np.ceil(np.maximum(variance / (2.0 * allowed) - half.deciding, 0.0)))
         return np.minimum(np.stack(ends, axis=2), look)
-
-    def _evenness(self, independent: Doubles) -> float:
-        """Returns the variance of the picture over that of independent samples, 1 at most, but for the noisiest tiles:
-        numbers that fill their range evenly do better, and by how much the two halves together know.
-
-        independent: variance of each tile as if samples were, relative to the square of its brightness.
-        """
-        quiet = np.argsort(independent, axis=None)[: kept_pixels(independent.size)]
-        found = relative_to(brightness_in(self._mean), self._squared_errors)
-        expected = float(independent.ravel()[quiet].sum())
-        return min(float(found.ravel()[quiet].sum()) / expected, 1.0) if expected > 0.0 else 0.0
 
     def _seen(self, half: int) -> HalfSeen:
         """Returns what a half, 0 or 1, shows of the tiles."""

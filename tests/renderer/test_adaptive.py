@@ -1,7 +1,6 @@
 """Adaptive pictures: samples go where noise is, and say nothing else than whole passes do."""
 
 import json
-from itertools import count
 
 import numpy as np
 import pytest
@@ -72,25 +71,6 @@ def test_every_tile_gets_the_samples_that_its_noise_needs():
     errors = np.sqrt(of_tiles(np.square(film.linear[..., 0] - 1.0)))
     assert errors[:, 5:].mean() == pytest.approx(0.05, rel=0.08)
     assert film.passes > FIRST_LOOK
-
-
-def test_samples_that_keep_apart_are_fewer_than_independent_ones():
-    indices, waiting = count(), {}
-
-    def kept_apart(random):
-        """Draws samples from 0 to 2, of which those of two passes of a half that follow each other make 2."""
-        half = half_of(next(indices))
-        if half in waiting:
-            return 2.0 - waiting.pop(half)
-        waiting[half] = independent(random)
-        return waiting[half]
-
-    def independent(random):
-        return random.uniform(0.0, 2.0, (SIDE * TILE, SIDE * TILE))
-
-    even, other = exposed(kept_apart, 0.05), exposed(independent, 0.05)
-    assert even.passes == FIRST_LOOK
-    assert other.samples.mean() == pytest.approx(1.0 / 3.0 / (0.05 * 1.01) ** 2, rel=0.1)
 
 
 def rare(random):
