@@ -145,9 +145,9 @@ NOISES = {
     "photon": 0.1,
     "path+caustics": 0.17,
     "gather": 0.15,
-    "whitted": 0.05,
-    "photons-only": 0.3,
-    "ao": 0.07,
+    "whitted": 0.2,
+    "photons-only": 0.45,
+    "ao": 0.105,
 }
 
 
