@@ -1,6 +1,7 @@
 """Adaptive pictures: samples go where noise is, and say nothing else than whole passes do."""
 
 import json
+from typing import Any
 
 import numpy as np
 import pytest
@@ -152,7 +153,7 @@ NOISES = {
 
 
 def rendered(driver, **more):
-    own = {} if driver in ("path", "whitted", "ao") else {"photons": 8000}
+    own: dict[str, Any] = {} if driver in ("path", "whitted", "ao") else {"photons": 8000}
     return renderer.render("cornell", driver=driver, size=(48, 32), device="cpu", quiet=True, seed=3, **own, **more)
 
 
