@@ -177,7 +177,9 @@ class EyeDriver(Driver):
         first = next(indices, None)
         if first is None:
             return
-        if carried:
+        if carried and self.settings.adaptive:
+            self._sample(carried)
+        elif carried:
             self.take_up(first, carried)
         made = self._passes_on_gpu if self.why_on_cpu is None else partial(self.made_in_order, self._make_pass)
         yield from made(chain([first], indices))
@@ -224,7 +226,7 @@ class EyeDriver(Driver):
             if number < FEATURE_PASSES and self._has_features:
                 made = self.by_workers(partial(self._with_features, number, image, work))
             else:
-                made = MadeShare(within_crop(image.copy(), self.settings), work, self.carries())
+                made = MadeShare(within_crop(image.copy(), self.settings), work, self._carried())
             self._add_work(work)
             yield made
 
@@ -310,15 +312,15 @@ class EyeDriver(Driver):
             return pass_bytes(type(self), self.settings)
         return image_bytes(self.settings) + MAP_BYTES * self._most_stored
 
-    def take_up(self, passes: int, carried: Carried) -> None:
-        """Goes on with the pixels that a film has allotted."""
+    def _sample(self, carried: Carried) -> None:
+        """Has passes sample the pixels that a film has allotted."""
         from renderer.film.adaptive import SampledPixels
 
         self._rows = SampledPixels.of(self.pixels, self.settings.width, carried)
 
-    def carries(self) -> Carried:
-        """Returns what it has taken up."""
-        return {} if self._rows is None else self._rows.carried
+    def _carried(self) -> Carried:
+        """Returns what a pass carries on to the next one."""
+        return self.carries() if self._rows is None else self._rows.carried
 
     def _pixels_of(self, index: int) -> npt.NDArray[np.int32]:
         """Returns the pixels that a pass samples, in the order in which they are visited."""
@@ -336,7 +338,7 @@ class EyeDriver(Driver):
     def finish_pass(self, index: int, site: PassSite, image: Radiance) -> MadeShare:
         """Returns a pass whose pixels are traced, or its crop, with what the next one needs, which goes on from now.
         Some passes add what the eye meets first."""
-        carried = self.carries()
+        carried = self._carried()
         site.team.release_next()
         if index < FEATURE_PASSES and self._has_features:
             features = self.eye_job(site.pixels, self.eye_task(index), no_photons(), image)

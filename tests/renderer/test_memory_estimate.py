@@ -275,7 +275,8 @@ def test_photons_that_are_counted_alone_take_the_memory_of_a_round(cornell):
 def test_the_estimate_of_a_gpu_covers_waves_that_it_shades(cornell, driver, slots):
     settings = RenderSettings(width=64, height=48, threads=2, photons=1000, shading="gpu")
     parts = memory.gpu_bytes(cornell, settings, None, driver).parts
-    job = SimpleNamespace(size=(64, 48), lookup=no_photons(), image=np.zeros((1, LAYER_COLUMNS[settings.layers])))
+    image, pixels = np.zeros((1, LAYER_COLUMNS[settings.layers])), np.zeros(64 * 48, np.int32)
+    job = SimpleNamespace(size=(64, 48), lookup=no_photons(), image=image, pixels=pixels)
     warps = 132 * eye_waves.WARPS  # of an H200
     wave = eye_waves.new_wave(np, job, (warps, slots), 2 * eye_waves.MOST_PASSES)  # type: ignore[arg-type]
     taken = sum(getattr(wave, name).nbytes for name in wave._fields if name != "job")
