@@ -135,7 +135,7 @@ class EyeDriver(Driver):
         #: Indices of the pixels that paths begin in, in the order in which they are visited.
         self.pixels = cropped(pixels_by_tile(settings.width, settings.height), settings)
         #: Which pixels passes sample, where a film has allotted them.
-        self._rows: SampledPixels | None = None
+        self._sampled: SampledPixels | None = None
         #: Called with the job of each pass over eye paths before it begins, for whoever looks on.
         self.on_job: Callable[[EyeJob], None] = lambda job: None
         self._most_stored = 0
@@ -188,8 +188,8 @@ class EyeDriver(Driver):
         """Yields passes that waves on a GPU make, several of them together, and the next ones while these are looked
         at, unless a pass needs those before it or threads, which share the GPU, add what the eye meets first."""
         waves = self._waves = self._waves or self._new_waves()
-        if self._rows is not None:
-            waves.sample(self._rows.pixels)
+        if self._sampled is not None:
+            waves.sample(self._sampled.pixels)
         together = 1 if self.is_sequential else waves.passes_together(adds_up=self.settings.adds_up)
         groups = iter(lambda: list(islice(indices, together)), [])
         is_alone = self.is_sequential or self._has_features
@@ -203,8 +203,8 @@ class EyeDriver(Driver):
         assert self._waves is not None
         works = [(number, Work()) for number in numbers]
         passes = self.passes_in_waves(works)
-        if self._rows is not None:
-            passes = [one._replace(left_out=self._rows.left_out(one.number)) for one in passes]
+        if self._sampled is not None:
+            passes = [one._replace(left_out=self._sampled.left_out(one.number)) for one in passes]
         traced = self._waves.trace(passes)
         self.count_on_gpu(traced.seconds, traced.traced_seconds)
         return works, traced
@@ -316,15 +316,15 @@ class EyeDriver(Driver):
         """Has passes sample the pixels that a film has allotted."""
         from renderer.film.adaptive import SampledPixels
 
-        self._rows = SampledPixels.of(self.pixels, self.settings.width, carried)
+        self._sampled = SampledPixels.of(self.pixels, self.settings.width, carried)
 
     def _carried(self) -> Carried:
         """Returns what a pass carries on to the next one."""
-        return self.carries() if self._rows is None else self._rows.carried
+        return self.carries() if self._sampled is None else self._sampled.carried
 
     def _pixels_of(self, index: int) -> npt.NDArray[np.int32]:
         """Returns the pixels that a pass samples, in the order in which they are visited."""
-        return self.pixels if self._rows is None else self._rows.of_pass(index)
+        return self.pixels if self._sampled is None else self._sampled.of_pass(index)
 
     def _make_pass(self, index: int, team: Team) -> MadeShare:
         site = PassSite(team, self._pixels_of(index))

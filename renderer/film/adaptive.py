@@ -1,11 +1,12 @@
 """An adaptive film: passes leave out tiles that are quiet enough, so that in the end no tile is noisier than wanted.
 
-After 16 passes, 32, 64 and so on the film is looked at, tile by tile, and either half of the passes says by its own
-samples how many it takes until it is quiet. The picture has as many samples of a half as the other half says: so the
-values of samples have no say in how many of them there are, and their mean is as right as that of any number. A tile
-that stopped as soon as its own samples look quiet would be too dark, as bright rare ones come late (Kirk, Arvo:
-Unbiased Sampling Techniques for Image Synthesis, 1991). Where the halves disagree, some samples are seen by one of the
-two alone: by the picture, or by what decides. The halves count as much as they have passes, whatever samples they have.
+After 16 passes, 32, 64 and so on, or sooner where all tiles have what they need, the film is looked at, and either half
+of the passes says by its own samples how many it takes until a tile is quiet. The picture has as many samples of a half
+as the other half says: so the values of samples have no say in how many of them there are, and their mean is as right
+as that of any number. A tile that stopped as soon as its own samples look quiet would be too dark, as bright rare ones
+come late (Kirk, Arvo: Unbiased Sampling Techniques for Image Synthesis, 1991). Where the halves disagree, some samples
+are seen by one of the two alone: by the picture, or by what decides. The halves count as much as they have passes,
+whatever samples they have.
 """
 
 import math
@@ -58,15 +59,17 @@ class AdaptiveFilm(Film):
     is_adaptive: ClassVar[bool] = True
 
     def allot(self, noise: float | None) -> int:
-        """Decides which tiles the next passes sample, where it is time to, to bring all of them to a relative noise.
-        Returns before which pass to decide again, or `end` where they are as quiet as that, but for a few."""
-        end = self.end
-        if noise is not None and end >= FIRST_LOOK and end & (end - 1) == 0:
+        """Decides which tiles the next passes sample, where it is time to or none is left that they would, to bring all
+        of them to a relative noise. Returns before which pass to decide again, or `end` where they are as quiet as
+        that, but for a few."""
+        end, ends = self.end, self.carried.get(ENDS)
+        is_time = end >= FIRST_LOOK and (end & (end - 1) == 0 or (ends is not None and not (ends > end).any()))
+        if noise is not None and is_time:
             ends = self._ends_for(noise)
             if not (ends > end).any():
                 return end
-            self._carry({ENDS: ends})
-        return next_look(end)
+            self._exposed = self._exposed._replace(carried={**self.carried, ENDS: ends})
+        return next_look(end) if ends is None else min(next_look(end), int(ends.max()))
 
     @property
     def samples(self) -> Doubles:

@@ -261,10 +261,6 @@ class Film:
         _, halves, features, counts, _ = self._exposed
         return sums_of({"first": halves[0].now, "second": halves[1].now, "features": features.now}, counts)
 
-    def _carry(self, more: Mapping[str, Doubles]) -> None:
-        """Has the next pass know more than those before it leave, by name."""
-        self._exposed = self._exposed._replace(carried={**self.carried, **more})
-
     @property
     def carried(self) -> dict[str, Doubles]:
         """Returns what the next pass needs of those before it."""

@@ -40,7 +40,7 @@ WAVE_PATHS, PATH_BYTES, SHADOW_BYTES = 144 * 12 * 512, 232, 120
 #: half of the passes, and of one beside it. Bytes of a pixel while files are made of them.
 FILM_SUMS, FEATURE_SUMS, FILE_BYTES = 8, 4, 80
 #: Columns that a half of an adaptive film has beside those of the picture (`renderer.film.adaptive`).
-ADAPTIVE_COLUMNS = 5
+ADAPTIVE_COLUMNS = 4
 #: Films of each member that adds its passes up: one that is made, and one on its way.
 RUNS_AT_ONCE = 2
 

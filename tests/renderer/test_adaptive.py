@@ -22,6 +22,7 @@ from renderer.film.adaptive import (
 )
 from renderer.film.film import Film, half_of
 from renderer.film.layers import LAYER_ALBEDO
+from renderer.run import memory
 from renderer.run.picture.make_picture import allotted_passes
 from renderer.run.plan import PassLimits
 
@@ -119,6 +120,10 @@ def test_a_picture_without_noise_ends_at_the_first_look():
     film = exposed(lambda random: np.ones((SIDE * TILE, SIDE * TILE)), 0.01)
 
     assert film.passes == FIRST_LOOK
+
+
+def test_memory_is_reckoned_for_all_columns():
+    assert AdaptiveFilm.more_columns == memory.ADAPTIVE_COLUMNS
 
 
 def test_looks_are_twice_as_far_apart_each_time():
