@@ -150,13 +150,13 @@ DISPATCH: Keys = CIRCUMSTANCES | {
 
 ERROR: Keys = CIRCUMSTANCES | {
     "rows[].driver": "name of the driver",
-    "rows[].seconds": "wall time of its passes (without --estimates), with --adaptive the mean over the pictures",
+    "rows[].seconds": "wall time of its passes (without --estimates), with --to-noise the mean over the pictures",
     "rows[].passes": "passes by then",
     "rows[].error": "relative error of the picture against the reference, or with --estimates against the others",
     "rows[].estimated": "estimated noise over the error, median of the pictures (with --estimates)",
     "rows[].least": "least of the pictures, likewise",
     "rows[].most": "most of the pictures, likewise",
-    "rows[].noise": "asked for (this row and all below with --adaptive)",
+    "rows[].noise": "asked for (this row and all below with --to-noise)",
     "rows[].reached": "noise of the noisiest tile, but for a hundredth of them",
     "rows[].samples": "of a pixel, mean over pixels and pictures",
     "rows[].whole_passes": "passes over the whole picture that are as quiet, five times as many as samples at most",

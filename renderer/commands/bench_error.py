@@ -36,13 +36,13 @@ should run ten times as long as what is compared with it.
 With --estimates it is measured instead how honest the noise is that pictures estimate of themselves after so many
 passes: over --seeds pictures, their estimate over their error against the mean of all the others.
 
-With --adaptive it is measured how long pictures of --seeds seeds take with --adaptive until no part of them is noisier
+With --to-noise it is measured how long pictures of --seeds seeds take with --adaptive until no part of them is noisier
 than so much, and how long whole passes take until they are as quiet: by the noisiest tile, but for a hundredth of them.
 
 examples:
   tracecore bench error cornell --drivers path,photon,sppm --seconds 16 --reference output/reference.npy
   tracecore bench error cornell --estimates 8,16,64 --size 32x24 --device cpu
-  tracecore bench error kitchen --adaptive 0.05 --drivers path --size 400x300 --seeds 4 --shading auto
+  tracecore bench error kitchen --to-noise 0.05 --drivers path --size 400x300 --seeds 4 --shading auto
 
 {figure_keys.explain(figure_keys.ERROR)}
 """
@@ -62,13 +62,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--seconds", type=_seconds, default=30.0, metavar="S", help="of each driver (default: %(default)s)"
     )
     parser.add_argument("--estimates", type=_passes, metavar="N,N", help="compare noise after so many passes")
-    parser.add_argument("--adaptive", type=_noises, metavar="E,E", help="compare the time to so much noise everywhere")
+    parser.add_argument("--to-noise", type=_noises, metavar="E,E", help="compare the time to so much noise everywhere")
     parser.add_argument(
         "--seeds",
         type=whole(2, 10**6),
         default=10,
         metavar="N",
-        help="pictures for --estimates and --adaptive (default: %(default)s)",
+        help="pictures for --estimates and --to-noise (default: %(default)s)",
     )
     add_figures(parser, is_drawn=True)
     group = parser.add_argument_group("reference")
@@ -120,10 +120,10 @@ def _measured(
     if arguments.estimates:
         found = noise_rows(context, drivers, settings, arguments.estimates, arguments.seeds)
         return "passes: relative error, estimated over true (range)", noise_table(found), found
-    if arguments.adaptive:
+    if arguments.to_noise:
         from renderer.bench import noise_benchmark
 
-        found = noise_benchmark.rows(context, drivers, settings, arguments.adaptive, arguments.seeds)
+        found = noise_benchmark.rows(context, drivers, settings, arguments.to_noise, arguments.seeds)
         return "to so much noise everywhere", noise_benchmark.table(found), found
     path, made_by = arguments.reference, (arguments.reference_driver, arguments.reference_seconds)
     reference = reference_picture(context, settings, path, *made_by)
@@ -136,13 +136,13 @@ def _check_options(arguments: argparse.Namespace) -> None:
     from renderer.bench.figure_file import check_suffix
     from renderer.film.image_file import check_folder
 
-    if arguments.estimates and arguments.adaptive:
-        raise UsageError("--estimates and --adaptive are measurements of their own; leave one of them out")
-    for name in ("estimates", "adaptive"):
-        if getattr(arguments, name) and arguments.plot:
-            raise UsageError(f"--plot draws errors over time, which --{name} does not measure; leave one of them out")
-        if getattr(arguments, name) and arguments.reference:
-            raise UsageError(f"--reference does nothing with --{name}; leave it out")
+    if arguments.estimates and arguments.to_noise:
+        raise UsageError("--estimates and --to-noise are measurements of their own; leave one of them out")
+    for option, is_given in (("--estimates", arguments.estimates), ("--to-noise", arguments.to_noise)):
+        if is_given and arguments.plot:
+            raise UsageError(f"--plot draws errors over time, which {option} does not measure; leave one of them out")
+        if is_given and arguments.reference:
+            raise UsageError(f"--reference does nothing with {option}; leave it out")
     if arguments.reference and not arguments.reference.is_file():
         check_suffix(arguments.reference, (".npy",))
         check_folder(arguments.reference)

@@ -104,7 +104,8 @@ def test_error_at_equal_time_and_estimates(measured, tmp_path, capsys):
     assert "relative error (passes)" in capsys.readouterr().out
     estimated = measured("error", *small, "--estimates", "4,2", "--seeds", "3")
     assert [row["passes"] for row in estimated["rows"]] == [2, 4]
-    assert_explained([timed, estimated], figure_keys.ERROR)
+    everywhere = measured("error", *small, "--to-noise", "5", "--seeds", "2")
+    assert_explained([timed, estimated, everywhere], figure_keys.ERROR)
 
 
 def played(monkeypatch, **ways):

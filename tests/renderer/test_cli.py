@@ -573,6 +573,7 @@ def test_a_scene_proposes_settings(tmp_path: Path, flat: type[FlatDriver]) -> No
         "sampler": "sobol",
         "projection": True,
         "guide_share": 0.0,
+        "adaptive": False,
         "passes": 3,
         "exposure": 1.5,
         "tone_map": "linear",

@@ -1,4 +1,4 @@
-"""How long pictures take until no part of them is noisier than wanted: what `bench error --adaptive` measures."""
+"""How long pictures take until no part of them is noisier than wanted: what `bench error --to-noise` measures."""
 
 import json
 
@@ -40,7 +40,7 @@ def test_noise_between_two_numbers_of_passes_is_taken_for_a_power(monkeypatch):
 
 def test_the_command_tells_what_both_take(tmp_path, capsys):
     size = ("--drivers", "whitted", "--size", "24x16", "--seeds", "2", "--device", "cpu")
-    assert run("bench", "error", "cornell", "--adaptive", "0.5", *size, "--json", tmp_path / "a.json") == 0
+    assert run("bench", "error", "cornell", "--to-noise", "0.5", *size, "--json", tmp_path / "a.json") == 0
     (row,) = json.loads((tmp_path / "a.json").read_text())["rows"]
     assert {f"rows[].{name}" for name in row} <= figure_keys.ERROR.keys()
     assert row["noise"] == 0.5
@@ -53,14 +53,14 @@ def test_the_command_tells_what_both_take(tmp_path, capsys):
 @pytest.mark.parametrize(
     ("more", "message"),
     [
-        (("--estimates", "4"), "--estimates and --adaptive are measurements of their own; leave one of them out"),
+        (("--estimates", "4"), "--estimates and --to-noise are measurements of their own; leave one of them out"),
         (
             ("--plot", "a.svg"),
-            "--plot draws errors over time, which --adaptive does not measure; leave one of them out",
+            "--plot draws errors over time, which --to-noise does not measure; leave one of them out",
         ),
-        (("--reference", "a.npy"), "--reference does nothing with --adaptive; leave it out"),
+        (("--reference", "a.npy"), "--reference does nothing with --to-noise; leave it out"),
     ],
 )
 def test_what_measures_something_else_is_refused(more, message, capsys):
-    assert run("bench", "error", "cornell", "--adaptive", "0.5", *more) == 2
+    assert run("bench", "error", "cornell", "--to-noise", "0.5", *more) == 2
     assert message in capsys.readouterr().err
