@@ -322,18 +322,9 @@ class EyeDriver(Driver):
         """Returns what a pass carries on to the next one."""
         return self.carries() if self._sampled is None else self._sampled.carried
 
-    def _pixels_of(self, index: int) -> npt.NDArray[np.int32]:
-        """Returns the pixels that a pass samples, in the order in which they are visited."""
-        return self.pixels if self._sampled is None else self._sampled.of_pass(index)
-
     def _make_pass(self, index: int, team: Team) -> MadeShare:
-        site = PassSite(team, self._pixels_of(index))
-        image = self.trace_pass(index, site) if len(site.pixels) > 0 else self._black(team)
-        return self.finish_pass(index, site, image)
-
-    def _black(self, team: Team) -> Radiance:
-        """Returns pixels without light, as `trace_pass` does."""
-        return team.zeros((self.settings.height * self.settings.width, columns_of(self.settings)))
+        site = PassSite(team, self.pixels if self._sampled is None else self._sampled.of_pass(index))
+        return self.finish_pass(index, site, self.trace_pass(index, site))
 
     def finish_pass(self, index: int, site: PassSite, image: Radiance) -> MadeShare:
         """Returns a pass whose pixels are traced, or its crop, with what the next one needs, which goes on from now.
@@ -403,7 +394,8 @@ class EyeDriver(Driver):
         return self._light_samples()
 
     def trace_eye_paths(self, site: PassSite, task: EyeTask, lookup: PhotonLookup) -> Radiance:
-        job = self.eye_job(site.pixels, task, lookup, self._black(site.team))
+        shape = self.settings.height * self.settings.width, columns_of(self.settings)
+        job = self.eye_job(site.pixels, task, lookup, site.team.zeros(shape))
         self.on_job(job)
         return self.run_eye_loop(site, self.run_loop, job, self._eye_slots)
 
