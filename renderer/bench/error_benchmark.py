@@ -51,6 +51,12 @@ def error_of(picture: Picture, reference: Picture) -> float:
     return relative_error(np.sqrt(squares), reference)
 
 
+def warm_up(context: RenderContext, name: str, settings: RenderSettings) -> None:
+    """Has everything compiled that a driver needs."""
+    with closing(DRIVERS[name](context.snapshot, context.tracer, settings)) as driver:
+        driver.render_pass(0)
+
+
 def pictures(
     context: RenderContext, name: str, settings: RenderSettings, last: float, first: float = 1.0
 ) -> Iterator[tuple[float, Film]]:
@@ -61,8 +67,7 @@ def pictures(
     beforehand, which does not count, has everything compiled.
     """
     settings = replace(settings, adds_up=False)  # each pass is looked at
-    with closing(DRIVERS[name](context.snapshot, context.tracer, settings)) as driver:
-        driver.render_pass(0)
+    warm_up(context, name, settings)
     start = time.perf_counter()
     with closing(DRIVERS[name](context.snapshot, context.tracer, settings)) as driver:
         film, moment = Film(settings.width, settings.height), first

@@ -1,5 +1,5 @@
 """This module measures how long pictures take until no part of them is noisier than wanted: by passes over the whole
-picture, and by such as leave out what is quiet (`renderer.film.adaptive`).
+picture, and by passes that leave out what is quiet (`renderer.film.adaptive`).
 
 Pictures that differ by their seeds alone tell how noisy each tile is: the root of the mean variance of its pixels, over
 its brightness (plus a hundredth of that of the picture). What counts is the noisiest tile, but for a hundredth of them.
@@ -9,18 +9,17 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import replace
+from statistics import fmean
 from typing import NamedTuple
 
 import numpy as np
 
-from renderer.bench.error_benchmark import Picture, Row, by_driver
+from renderer.bench.error_benchmark import Picture, Row, by_driver, warm_up
 from renderer.drivers import DRIVERS
 from renderer.drivers.driver import RenderSettings
-from renderer.film.adaptive import AdaptiveFilm, brightness_in, tile_means
-from renderer.film.film import Film
-from renderer.film.layers import columns_of
-from renderer.film.relative_error import FLOOR, WORST_SHARE
-from renderer.run.picture.make_picture import allotted_passes
+from renderer.film.adaptive import relative_to
+from renderer.film.relative_error import WORST_SHARE, mean_of_channels
+from renderer.run.picture.make_picture import expose, new_film
 from renderer.run.plan import PassLimits
 from renderer.scene.render_context import RenderContext
 
@@ -49,28 +48,21 @@ def rows(
         for noise in sorted(noises, reverse=True):
             made = [adaptive(context, name, replace(settings, seed=seed), noise) for seed in range(seeds)]
             reached = worst_noise([one.picture for one in made])
-            samples, seconds = mean([one.samples for one in made]), mean([one.seconds for one in made])
+            samples, seconds = fmean([one.samples for one in made]), fmean([one.seconds for one in made])
             passes, whole = whole_passes(context, name, settings, (seeds, reached, samples))
             row = {"driver": name, "noise": noise, "reached": reached, "samples": samples, "seconds": seconds}
             found.append(row | {"whole_passes": passes, "whole_seconds": whole})
     return found
 
 
-def warm_up(context: RenderContext, name: str, settings: RenderSettings) -> None:
-    """Has everything compiled that a driver needs."""
-    with closing(DRIVERS[name](context.snapshot, context.tracer, settings)) as driver:
-        driver.render_pass(0)
-
-
 def adaptive(context: RenderContext, name: str, settings: RenderSettings, noise: float) -> Made:
     """Returns an adaptive picture of a driver."""
     settings = replace(settings, adaptive=True)
-    film = AdaptiveFilm(*settings.film_size, columns_of(settings))
-    limits = PassLimits(noise=noise, passes=MOST_PASSES)
+    film, limits = new_film(settings, None), PassLimits(noise=noise, passes=MOST_PASSES)
     start = time.perf_counter()
     with closing(DRIVERS[name](context.snapshot, context.tracer, settings)) as driver:
-        for made in allotted_passes(driver, film, limits):
-            film.add(made.values, made.carried)
+        for _ in expose(driver, film, limits):
+            pass
     return Made(film.linear, float(film.samples.mean()), time.perf_counter() - start)
 
 
@@ -90,14 +82,14 @@ def whole_passes(
     noises = [worst_noise([one.picture for one in made]) for made in by_passes]
     quiet = np.maximum.accumulate(-np.log(noises))
     passes = np.log([made[0].samples for made in by_passes])
-    seconds = np.log([mean([one.seconds for one in made]) for made in by_passes])
+    seconds = np.log([fmean([one.seconds for one in made]) for made in by_passes])
     found = [float(np.exp(np.interp(-np.log(noise), quiet, values))) for values in (passes, seconds)]
     return found[0], found[1]
 
 
 def uniform(context: RenderContext, name: str, settings: RenderSettings, most: int) -> Iterator[Made]:
     """Yields pictures of more and more passes over the whole picture, up to a number of them."""
-    film, wanted = Film(*settings.film_size, columns_of(settings)), 4.0
+    film, wanted = new_film(settings, None), 4.0
     start = time.perf_counter()
     with closing(DRIVERS[name](context.snapshot, context.tracer, settings)) as driver:
         for made in driver.passes(iter(range(most))):
@@ -110,14 +102,8 @@ def uniform(context: RenderContext, name: str, settings: RenderSettings, most: i
 def worst_noise(pictures: Sequence[Picture]) -> float:
     """Returns the noise of the noisiest tile of pictures that differ by their seeds alone, but for a few."""
     seen = np.array(pictures, np.float64)
-    variance, brightness = brightness_in(seen.var(axis=0, ddof=1)), brightness_in(seen.mean(axis=0))
-    relative = np.sqrt(tile_means(variance)) / (tile_means(brightness) + FLOOR * brightness.mean())
-    return float(np.quantile(relative, 1.0 - WORST_SHARE))
-
-
-def mean(values: Sequence[float]) -> float:
-    """Returns the mean of some numbers."""
-    return sum(values) / len(values)
+    relative = relative_to(mean_of_channels(seen.mean(axis=0)), mean_of_channels(seen.var(axis=0, ddof=1)))
+    return float(np.quantile(np.sqrt(relative), 1.0 - WORST_SHARE))
 
 
 def table(found: list[Row]) -> str:

@@ -19,6 +19,7 @@ from renderer.commands.arguments import (
 )
 from renderer.errors import UsageError
 from renderer.settings.picture import Settings
+from renderer.settings.setting import FRAME_KINDS
 from scenes.keys.values import Number
 
 if TYPE_CHECKING:
@@ -36,8 +37,8 @@ should run ten times as long as what is compared with it.
 With --estimates it is measured instead how honest the noise is that pictures estimate of themselves after so many
 passes: over --seeds pictures, their estimate over their error against the mean of all the others.
 
-With --to-noise it is measured how long pictures of --seeds seeds take with --adaptive until no part of them is noisier
-than so much, and how long whole passes take until they are as quiet: by the noisiest tile, but for a hundredth of them.
+With --to-noise E it is measured, by --seeds pictures, how long they take with --adaptive until no part of them is
+noisier than E, and how long whole passes take until they are as quiet in the noisiest tile but for a hundredth.
 
 examples:
   tracecore bench error cornell --drivers path,photon,sppm --seconds 16 --reference output/reference.npy
@@ -83,7 +84,7 @@ def _passes(text: str) -> list[int]:
 
 def _noises(text: str) -> list[float]:
     """Reads noises from the command line."""
-    return [argument_type(Number(1e-6, 10))(part) for part in text.split(",")]
+    return [argument_type(FRAME_KINDS["film_noise"])(part) for part in text.split(",")]
 
 
 def run(arguments: argparse.Namespace) -> int:

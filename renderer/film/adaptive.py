@@ -18,8 +18,8 @@ import numpy.typing as npt
 
 from renderer.film.exact_sum import LARGEST
 from renderer.film.film import Film, Halves, half_of
-from renderer.film.layers import LAYER_ALBEDO, LAYER_BEAUTY, LAYER_BIAS
-from renderer.film.relative_error import FLOOR, WORST_SHARE, mean_around
+from renderer.film.layers import LAYER_ALBEDO
+from renderer.film.relative_error import FLOOR, WORST_SHARE, mean_around, mean_of_channels
 from renderer.interrupts import held_back
 
 #: Edge of a tile, pixels.
@@ -185,19 +185,12 @@ def columns_of_half(samples: Doubles, seen: Flags | Doubles, decides: Flags | Do
     samples: (n, columns), of a pass.
     seen, decides: (n,), whether they are in the picture, and whether they decide.
     """
-    brightness, numbers = brightness_in(samples), np.empty((len(samples), COLUMNS))
+    brightness, numbers = mean_of_channels(samples), np.empty((len(samples), COLUMNS))
     np.multiply(samples[:, :LAYER_ALBEDO], seen[:, None], out=numbers[:, :LAYER_ALBEDO])
     numbers[:, SAMPLES], numbers[:, DECIDING] = seen, decides
     numbers[:, BRIGHTNESS] = brightness * decides
     numbers[:, SQUARES] = np.minimum(np.square(brightness), LARGEST) * decides
     return numbers
-
-
-def brightness_in(columns: Doubles) -> Doubles:
-    """Returns the mean over the channels of light. columns: (..., columns)."""
-    red, green, blue = np.moveaxis(columns[..., LAYER_BEAUTY:LAYER_BIAS], -1, 0)
-    brightness: Doubles = (red + green + blue) / 3.0
-    return brightness
 
 
 def relative_to(brightness: Doubles, variance: Doubles) -> Doubles:

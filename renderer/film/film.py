@@ -33,7 +33,14 @@ from renderer.film.layers import (
     groups_of,
     layers_of,
 )
-from renderer.film.relative_error import brightness_of, kept_pixels, mean_around, quiet_brightness, trimmed
+from renderer.film.relative_error import (
+    brightness_of,
+    kept_pixels,
+    mean_around,
+    mean_of_channels,
+    quiet_brightness,
+    trimmed,
+)
 from renderer.film.tone_mapping import luminance
 
 #: Less than any brightness but 0.
@@ -372,9 +379,7 @@ class Film:
     @property
     def _squared_errors(self) -> Doubles:
         """Returns the variance of the picture's mean by the halves, mean over the channels: (height, width)."""
-        red, green, blue = np.moveaxis(self._variance[..., LAYER_BEAUTY:LAYER_BIAS], 2, 0)
-        squares: Doubles = (red + green + blue) / 3.0
-        return squares
+        return mean_of_channels(self._variance)
 
     def _quiet_brightness(self, squared_errors: Doubles) -> Doubles:
         return quiet_brightness(brightness_of(self.linear), squared_errors)

@@ -27,10 +27,16 @@ def relative_error(errors: npt.NDArray[np.floating], picture: npt.NDArray[np.flo
     return trimmed(errors, brightness_of(picture))
 
 
+def mean_of_channels(columns: Doubles) -> Doubles:
+    """Returns the mean of the first three columns. columns: (..., 3 or more), of which light comes first."""
+    red, green, blue = np.moveaxis(columns[..., :3], -1, 0)
+    mean: Doubles = (red + green + blue) / 3.0
+    return mean
+
+
 def brightness_of(picture: npt.NDArray[np.floating]) -> Doubles:
     """Returns what errors of a picture are compared with: (height, width)."""
-    red, green, blue = np.moveaxis(picture.astype(np.float64), 2, 0)
-    brightness: Doubles = (red + green + blue) / 3.0
+    brightness = mean_of_channels(picture.astype(np.float64))
     return brightness + FLOOR * brightness.mean()
 
 

@@ -16,12 +16,12 @@ from renderer.film.adaptive import (
     TILE,
     AdaptiveFilm,
     SampledPixels,
-    brightness_in,
     next_look,
     tile_means,
 )
 from renderer.film.film import Film, half_of
 from renderer.film.layers import LAYER_ALBEDO
+from renderer.film.relative_error import mean_of_channels
 from renderer.run import memory
 from renderer.run.picture.make_picture import allotted_passes
 from renderer.run.plan import PassLimits
@@ -175,7 +175,7 @@ def test_adaptive_pictures_show_what_whole_passes_show(driver):
     whole = rendered(driver, passes=40).film
 
     assert adaptive.samples.min() == FIRST_LOOK < adaptive.samples.max()
-    difference = tile_means(brightness_in(adaptive.linear.astype(np.float64) - whole.linear))
+    difference = tile_means(mean_of_channels(adaptive.linear.astype(np.float64) - whole.linear))
     variance = tile_means(np.square(adaptive.noise, dtype=np.float64) + np.square(whole.noise)) / TILE**2
     assert np.abs(difference).max() > 0.0
     assert np.abs(difference / np.sqrt(variance + 1e-12)).max() < 5.0

@@ -282,8 +282,8 @@ def expose(maker: PassMaker, film: Film, limits: PassLimits) -> Iterator[bool]:
 
 
 def allotted_passes(maker: PassMaker, film: Film, limits: PassLimits) -> Generator[MadeShare]:
-    """Yields the passes of a film up to the limits, of pixels as it allots them. Each is in the film before the next is
-    asked for."""
+    """Yields the passes of a film up to the limits; each samples the pixels that the film allots, and is in the film
+    before the next one is asked for."""
     start = time.perf_counter()
 
     def may_begin(index: int) -> bool:
