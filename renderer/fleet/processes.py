@@ -198,12 +198,11 @@ class HostFleet:
     def open(self, opening: Opening) -> list[Any]:
         """Has all members begin anew, as `Fleet` says."""
         with self._changed:
-            members = list(self._members)
-            for member in members:
-                member.items = {next(self._numbers): "the start"}
+            asked = [(member, next(self._numbers)) for member in self._members]
+            for member, number in asked:
+                member.items = {number: "the start"}
         place_of = self._memory.lend(opening)
-        for member in members:
-            (number,) = member.items
+        for member, number in asked:  # one that was lost since has no items any more
             threading.Thread(target=member.ask, args=("open", number, opening, place_of), daemon=True).start()
         with self._changed:
             self._wait(lambda: not any(member.items for member in self._members))

@@ -104,6 +104,21 @@ def test_a_member_that_is_lost_is_left_out_and_its_work_made_again(fleet, kind, 
     assert squares(fleet, Trouble()) == ALL  # the other one begins anew
 
 
+def test_a_member_that_is_lost_while_an_opening_is_lent_is_left_out(fleet, monkeypatch):
+    lend = fleet._memory.lend
+
+    def lend_late(opening: Opening) -> object:
+        lost, place_of = fleet._members[0], lend(opening)
+        lost.process.kill()
+        while lost in fleet._members:
+            time.sleep(0.01)
+        return place_of
+
+    monkeypatch.setattr(fleet._memory, "lend", lend_late)
+    assert squares(fleet, Trouble()) == ALL
+    assert fleet.shares.made == {"0 (cpu)": 0, "1 (cpu)": ITEMS}
+
+
 def test_members_killed_at_random_times_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     """As `tests/kill_members.py` does it with pictures. Items come until ten members are killed."""
     kill_members = pytest.importorskip("kill_members", reason="psutil is not installed")
