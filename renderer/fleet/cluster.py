@@ -203,7 +203,7 @@ class ClusterFleet:
 
     def _connected(self, address: str, certificates: Certificates) -> Client:
         try:
-            from distributed import Client, LocalCluster, Security
+            from distributed import LocalCluster, Security
         except ImportError as error:
             raise UsageError(INSTALL) from error
         certificates.check(address)
@@ -228,7 +228,7 @@ class ClusterFleet:
                 for _ in range(self._expected):
                     self._stack.callback(_end, _started_worker(cluster.scheduler_address, scratch, security))
                 address = cluster.scheduler_address
-            client: Client = _patiently(Client, address, timeout=PATIENCE, security=security)
+            client: Client = _patiently(_connected_client, address, security)
             return self._stack.enter_context(client)
         except ImportError as error:
             raise UsageError(INSTALL) from error
@@ -382,6 +382,21 @@ def _alone(scratch: str) -> AbstractContextManager[Any]:
     import dask
 
     return dask.config.set({"distributed.scheduler.http.routes": [], "temporary-directory": scratch})
+
+
+def _connected_client(address: str, security: Security | None) -> Client:
+    """Returns a client that has found its scheduler. One that has not is closed here: Dask's would do so where it is
+    collected, and wait without end for a lock of its own where that is within another client's use of it.
+    """
+    from distributed import Client
+
+    client = Client.__new__(Client)
+    try:
+        Client.__init__(client, address, timeout=PATIENCE, security=security)
+    except BaseException:
+        client.close()
+        raise
+    return client
 
 
 def _patiently(make: Callable[..., Any], *words: Any, **named: Any) -> Any:

@@ -23,7 +23,7 @@ pytest.importorskip("distributed", reason="Dask is not installed; pip install 't
 
 import dask
 import psutil
-from distributed import LocalCluster
+from distributed import Client, LocalCluster
 from distributed.security import Security
 
 from renderer.fleet import cluster
@@ -268,6 +268,17 @@ def test_a_cluster_that_is_not_there_is_told(monkeypatch: pytest.MonkeyPatch) ->
     for address in ("local:0", "local:x", "local:999"):
         with pytest.raises(UsageError, match="expected local:N with N from 1 to 64"):
             ClusterFleet(address, "cpu", 1)
+
+
+@pytest.mark.parametrize("scheme", ["tcp", "tls"])
+def test_a_client_that_finds_no_scheduler_is_closed(scheme: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Dask's own closing, where it is collected, may wait for a lock that its thread has."""
+    monkeypatch.setattr(cluster, "PATIENCE", 0.5)
+    made, start = [], Client.start
+    monkeypatch.setattr(Client, "start", lambda client, **named: (made.append(client), start(client, **named)))
+    with pytest.raises(UsageError):
+        ClusterFleet(f"{scheme}://127.0.0.1:9", "cpu", 1)
+    assert [client.status for client in made] == ["closed"]
 
 
 def test_what_begins_late_on_a_busy_host_is_made_again() -> None:
