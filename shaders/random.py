@@ -35,7 +35,7 @@ Bits2 = tuple[np.uint32, np.uint32]
 Bits4 = tuple[np.uint32, np.uint32, np.uint32, np.uint32]
 
 #: What a number is for: each purpose has counters of its own.
-STREAM_CAMERA, STREAM_LIGHT, STREAM_SCATTER, STREAM_EMISSION, STREAM_PHOTON, STREAM_MEDIUM = range(6)
+STREAM_CAMERA, STREAM_LIGHT, STREAM_SCATTER, STREAM_EMISSION, STREAM_PHOTON, STREAM_MEDIUM, STREAM_CONNECTION = range(7)
 
 #: A pass that there never is: its counters are those of seeds.
 NO_PASS = LOW

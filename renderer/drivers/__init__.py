@@ -24,6 +24,7 @@ DRIVERS: OnDemand[type[Driver]] = OnDemand(
         "whitted": "renderer.drivers.whitted:WhittedDriver",
         "ao": "renderer.drivers.occlusion:OcclusionDriver",
         "photons-only": "renderer.drivers.photons_only:PhotonsOnlyDriver",
+        "vcm": "renderer.drivers.vcm:VcmDriver",
     }
 )
 

@@ -41,6 +41,8 @@ from tracecore.compilation.vector import address
 
 #: The loops of a BSDF, by their columns in `renderer.simd.bsdf_kinds.ADDRESSES`.
 PHOTONS, PHOTON_AT_POINT, SHOW, LIGHT, SCATTER, ALBEDO, AT_POINT = range(7)
+#: And those of paths that are joined (`renderer.vcm`).
+GO_ON, LIGHT_JOINED, CONNECT, MEET, MERGE = range(7, 12)
 
 PER_PI = Float32(1.0 / np.pi)
 

@@ -93,7 +93,7 @@ def _code_of(functions: tuple[Any, ...], parameters: Any, answers: tuple[bool, .
 
 
 #: Addresses of the loops of all BSDFs that were ever met, (MOST_KINDS, MOST_LOOPS), and which they are.
-MOST_KINDS, MOST_LOOPS = 256, 8
+MOST_KINDS, MOST_LOOPS = 256, 12
 ADDRESSES = np.zeros((MOST_KINDS, MOST_LOOPS), np.int64)
 _numbers: dict[BsdfKind, int] = {}
 

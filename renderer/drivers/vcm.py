@@ -1,0 +1,131 @@
+"""The driver `vcm`: vertex connection and merging."""
+
+from dataclasses import replace
+from typing import Any, ClassVar
+
+import numpy as np
+
+from renderer.camera_paths.task import RANDOM
+from renderer.camera_paths.loops import take_eye_batches
+from renderer.drivers.driver import Radiance, RenderSettings, photons_of_a_pass
+from renderer.drivers.eye import LOOP_CODE, EyeDriver
+from renderer.drivers.pass_site import PassSite
+from renderer.drivers.search_radius import footprint_radius, pass_radius, photon_radius
+from renderer.errors import UsageError
+from renderer.film.layers import columns_of
+from renderer.photons.counts import PhotonCounts
+from renderer.scene.photon_scene import IN_MEDIUM
+from renderer.vcm.connecting import Connections, new_connections
+from renderer.vcm.eye_paths import JoinedJob, make_joined_paths_ready, run_joined_paths
+from renderer.vcm.lamps import lamp_densities
+from renderer.vcm.light_paths import LightJob, run_light_paths
+from renderer.vcm.scattering import PathRules
+from renderer.vcm.vertices import ABSORBED, COUNT, CUT, ESCAPED, LightVertices, VertexBlock, new_block, sorted_vertices
+from renderer.vcm.weights import Chances
+from scenes.model import Snapshot
+from tracecore.dispatch.port import FULL, Port
+from tracecore.dispatch.tracer import Tracer
+from tracecore.workers.pool import MAP, Loop, Worker
+
+#: Paths from lamps have other random numbers than those of the eye: their seed differs in these bits.
+OF_LAMPS = np.uint64(0x9E3779B97F4A7C15)
+
+
+class VcmDriver(EyeDriver):
+    """Joins paths from lamps with paths of the eye, where they meet and where they see each other, and weighs each such
+    path by all the ways in which it could have been found.
+
+    Georgiev, Krivanek, Davidovic, Slusallek: Light Transport Simulation with Vertex Connection and Merging, 2012. The
+    radius within which they meet shrinks as that of `photon`.
+    """
+
+    name = "vcm"
+    summary = "paths from lamps and from the eye, connected and merged: robust where neither finds the light alone"
+    takes = EyeDriver.takes | {"photons", "radius"}
+    layers = "features"
+    has_light_groups = False
+    has_paths = False
+    code = (run_joined_paths, run_light_paths, *LOOP_CODE)
+
+    def __init__(self, snapshot: Snapshot, tracer: Tracer, settings: RenderSettings) -> None:
+        super().__init__(snapshot, tracer, settings)
+        if self.scene.photon_scene.flags & IN_MEDIUM:
+            raise UsageError("driver 'vcm' follows no light in media that scatter; choose path+caustics or photon")
+        self.emitted = photons_of_a_pass(settings)
+        footprint = footprint_radius(tracer, self.camera, settings.height)
+        self.first_radius = settings.radius or max(footprint, photon_radius(self.scene.area, self.emitted))
+        self.settings = replace(settings, photons=self.emitted, radius=self.first_radius)
+        self.lamps = lamp_densities(self.scene, self._light_samples())
+        self._connections: dict[int, Connections] = {}
+
+    def _get_ready(self) -> None:
+        make_joined_paths_ready(self.scene.bsdfs)
+        super()._get_ready()
+
+    def _shadow_slots(self) -> int:
+        """Returns one slot more, for rays that look whether vertices are in sight of each other."""
+        return super()._shadow_slots() + 1
+
+    def trace_pass(self, index: int, site: PassSite) -> Radiance:
+        """Returns the pixels of a pass: follows paths from lamps, and then those of the eye, which are joined with
+        them."""
+        vertices = self.trace_light_paths(index, site)
+        image = site.team.zeros((self.settings.height * self.settings.width, columns_of(self.settings)))
+        job = JoinedJob(
+            scene=self.scene,
+            task=self.eye_task(index),
+            camera=self.camera,
+            size=(self.settings.width, self.settings.height),
+            pixels=site.pixels,
+            taken=np.zeros(1, np.int64),
+            image=image,
+            lamps=self.lamps,
+            rules=self._rules(vertices.chances, is_of_lamps=False),
+            vertices=vertices,
+        )
+        return self.run_eye_loop(site, self._run_joined, job, self._eye_slots)
+
+    def trace_light_paths(self, index: int, site: PassSite) -> LightVertices:
+        """Returns the vertices of the paths from lamps of a pass."""
+        blocks: list[VertexBlock] = []
+        radius = pass_radius(self.first_radius, index)
+        if self.scene.lights.power <= 0.0:
+            return sorted_vertices([new_block(0)], radius, self.emitted)
+        vertices = sorted_vertices([new_block(0)], radius, self.emitted)
+        task = self.eye_task(index)._replace(seed=np.uint64(self.settings.seed) ^ OF_LAMPS, sampler=RANDOM)
+        job = LightJob(
+            scene=self.scene,
+            task=task,
+            lamps=self.lamps,
+            rules=self._rules(vertices.chances, is_of_lamps=True),
+            pixels=np.arange(self.emitted, dtype=np.int32),
+            taken=np.zeros(1, np.int64),
+            per_path=1.0 / self.emitted,
+        )
+
+        def make_loop(worker: Worker) -> Loop:
+            batches = take_eye_batches(worker, site.team, 1)
+
+            def loop() -> int:
+                status = FULL
+                while status == FULL:
+                    block = new_block(worker.port.capacity)
+                    blocks.append(block)
+                    status = int(run_light_paths(job, worker.port, batches, block))
+                return status
+
+            return loop
+
+        site.team.run(make_loop)
+        counts = np.sum([block.counts for block in blocks], axis=0).tolist()
+        fates = {"escaped": counts[ESCAPED], "absorbed": counts[ABSORBED], "terminated": counts[CUT]}
+        site.count(PhotonCounts(emitted=self.emitted, stored=counts[COUNT], **fates), counts[COUNT])
+        with site.team.timed(MAP):
+            return sorted_vertices(blocks, radius, self.emitted)
+
+    def _rules(self, chances: Chances, is_of_lamps: bool) -> PathRules:
+        return PathRules(np.int32(min(self.settings.max_bounces, 1 << 15)), is_of_lamps, chances)
+
+    def _run_joined(self, job: Any, port: Port, batches: Any) -> int:
+        connections = self._connections.setdefault(id(port), new_connections(port.rays.shape[2]))
+        return int(run_joined_paths(job, port, batches, connections))

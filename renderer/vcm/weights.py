@@ -1,0 +1,119 @@
+"""This module weighs the ways in which a path from a lamp to the eye can be found, by the balance heuristic.
+
+A path of k segments is found by the eye's path alone, by a shadow ray, by a connection or by merging at any of its
+vertices. Its weight needs the densities of all of them, which three sums hold that paths carry along (Georgiev:
+Implementing Vertex Connection and Merging, 2012, whose names they have). What is weighed has to be the same function of
+a path whoever finds it; that it is only near the density of what is drawn costs noise, and no bias. So Russian
+roulette is left out, lobes are chosen as for white light, and a lamp is as bright all over as on the mean.
+
+Nothing is splatted from lamps to the lens: what that would find merging finds at the first surface.
+"""
+
+from typing import Any, NamedTuple
+
+from renderer.camera_paths.paths import EyeChunk
+from renderer.camera_paths.vertices import EVEN
+from renderer.simd.bsdf_kinds import BsdfKind, evaluate
+from renderer.simd.columns import column, set_column
+from shaders.bsdfs.bsdf import Seen
+from shaders.float32 import ONE, ZERO
+from shaders.vector import Vec3, dot
+from tracecore.compilation.cached import inlined
+
+
+class Sums(NamedTuple):
+    """Says how else the part of a path up to a vertex could have been found, over how it was found.
+
+    vcm: by what ends at the vertex alone.
+    vc: by connections, and by whoever follows it the other way round.
+    vm: by merging.
+    """
+
+    vcm: float
+    vc: float
+    vm: float
+
+
+class Chances(NamedTuple):
+    """Says how a pass merges. merging: area of the disc times the paths from lamps, world units squared, float32.
+    connecting: 1 over it."""
+
+    merging: float
+    connecting: float
+
+
+@inlined
+def sums_before(i: int, chunk: EyeChunk) -> Sums:
+    """Returns the sums of the path that has come to a vertex, as they were at the start of its last ray. Where others
+    have the share of a caustic map (`EYE_UNMAPPED`), these paths have the sums."""
+    vcm, vc, vm = column(chunk.unmapped, i)
+    return Sums(vcm, vc, vm)
+
+
+@inlined
+def sums_at(i: int, chunk: EyeChunk) -> Sums:
+    """Returns the sums of the path that has come to a vertex, there. They stand where others have a reflectance."""
+    vcm, vc, vm = column(chunk.weight, i)
+    return Sums(vcm, vc, vm)
+
+
+@inlined
+def arrive(i: int, sums: Sums, chunk: EyeChunk) -> None:
+    """Write the sums of a path at its vertex: densities are per area there."""
+    distance = chunk.behind[i] + chunk.distance[i]
+    cosine = cosine_at(i, column(chunk.ray, i), chunk)
+    per_cosine = ONE / cosine if cosine > ZERO else ZERO
+    set_column(chunk.weight, i, (sums.vcm * distance * distance * per_cosine, sums.vc * per_cosine, sums.vm * per_cosine))
+
+
+@inlined
+def cosine_at(i: int, direction: Vec3, chunk: EyeChunk) -> float:
+    """Returns the cosine of a direction and the flat normal of a vertex, not negative."""
+    return abs(dot(direction, column(chunk.normal, i)))
+
+
+@inlined
+def sums_behind(sums: Sums, cosine: float, pdf: float, reverse: float, chances: Chances) -> Sums:
+    """Returns the sums of a path that leaves a vertex.
+
+    sums: at the vertex.
+    cosine: of the direction in which it leaves and the flat normal.
+    pdf: pdf_solid_angle of that direction, 0 of a lobe without spread.
+    reverse: of the way that it came, if it had come the other way round.
+    """
+    if pdf <= ZERO:
+        return Sums(ZERO, sums.vc * cosine, sums.vm * cosine)
+    return Sums(
+        ONE / pdf,
+        cosine / pdf * (sums.vc * reverse + sums.vcm + chances.merging),
+        cosine / pdf * (sums.vm * reverse + sums.vcm * chances.connecting + ONE),
+    )
+
+
+@inlined
+def others_by_connection(sums: Sums, reverse: float, chances: Chances) -> float:
+    """Returns how else the part of a path behind one end of a connection could be found, over the density per area with
+    which that end could be drawn from the other one. reverse: see `sums_behind`."""
+    return chances.merging + sums.vcm + sums.vc * reverse
+
+
+@inlined
+def others_by_merging(sums: Sums, pdf: float, chances: Chances) -> float:
+    """Returns how else the part of a path on one side of a merged vertex could be found. pdf: pdf_solid_angle with which
+    the other side goes on to where this one came from."""
+    return sums.vcm * chances.connecting + sums.vm * pdf
+
+
+@inlined
+def reverse_pdf(kind: BsdfKind, parameters: Any, wi: Vec3, seen: Seen) -> float:
+    """Returns the pdf_solid_angle with which a path that comes from `wi` goes on to `seen.wo`."""
+    is_through = wi[2] < ZERO
+    side = -ONE if is_through else ONE
+    back = Seen(turned(wi, side), seen.is_outside != is_through, EVEN, ONE, seen.tables)
+    return evaluate(kind, parameters, turned(seen.wo, side), back).pdf
+
+
+@inlined
+def turned(w: Vec3, side: float) -> Vec3:
+    """Returns a direction in the frame of the other side of a surface where side is -1."""
+    return (w[0], w[1] * side, w[2] * side)
