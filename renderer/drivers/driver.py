@@ -149,6 +149,7 @@ class Driver:
     sequential driver, whether it tells what it `carries`, which needs no word.
     can_share: whether several processes can make its passes, and parts of them.
     traces_photons: whether photons are traced for its passes, and maps built of them.
+    photon_bytes: of a photon while a map is made of it.
     has_one_map: whether all passes look up photons in the same map.
     keeps_photons: whether there is a photon map to be kept, by `save_photons`, and photons for it may be those of a
     `photon_run`, by `take_photons`.
@@ -178,6 +179,7 @@ class Driver:
     can_resume: ClassVar[bool] = True
     can_share: ClassVar[bool] = False
     traces_photons: ClassVar[bool] = False
+    photon_bytes: ClassVar[int] = MAP_BYTES
     has_one_map: ClassVar[bool] = False
     keeps_photons: ClassVar[bool] = False
     has_log: ClassVar[bool] = False
@@ -335,7 +337,7 @@ def pass_bytes(driver: type[Driver], settings: RenderSettings, stored: float = S
     stored: photons that it stores for each that it sends out.
     """
     has_maps = driver.traces_photons and not driver.has_one_map
-    return image_bytes(settings) + (int(MAP_BYTES * stored * photons_of_a_pass(settings)) if has_maps else 0)
+    return image_bytes(settings) + (int(driver.photon_bytes * stored * photons_of_a_pass(settings)) if has_maps else 0)
 
 
 def memory_for_passes() -> float:

@@ -28,7 +28,6 @@ from renderer.camera_paths.loops import (
 from renderer.camera_paths.paths import LOOKUP_NANOSECONDS, EyeJob
 from renderer.camera_paths.task import EYE_SETTINGS, FOLLOW, SAMPLERS, EyeTask
 from renderer.drivers.driver import (
-    MAP_BYTES,
     Carried,
     Driver,
     MadeShare,
@@ -310,7 +309,7 @@ class EyeDriver(Driver):
         """Returns about how much memory a pass takes, by the passes before it."""
         if self._most_stored == 0 or self.has_one_map:
             return pass_bytes(type(self), self.settings)
-        return image_bytes(self.settings) + MAP_BYTES * self._most_stored
+        return image_bytes(self.settings) + self.photon_bytes * self._most_stored
 
     def _sample(self, carried: Carried) -> None:
         """Has passes sample the pixels that a film has allotted."""

@@ -1,12 +1,14 @@
 """The driver `vcm`: vertex connection and merging."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
 
-from renderer.camera_paths.task import RANDOM
 from renderer.camera_paths.loops import take_eye_batches
+from renderer.camera_paths.task import RANDOM
+from renderer.camera_paths.paths import MOST_DEPTH
 from renderer.drivers.driver import Radiance, RenderSettings, photons_of_a_pass
 from renderer.drivers.eye import LOOP_CODE, EyeDriver
 from renderer.drivers.pass_site import PassSite
@@ -20,8 +22,8 @@ from renderer.vcm.eye_paths import JoinedJob, make_joined_paths_ready, run_joine
 from renderer.vcm.lamps import lamp_densities
 from renderer.vcm.light_paths import LightJob, run_light_paths
 from renderer.vcm.scattering import PathRules
-from renderer.vcm.vertices import ABSORBED, COUNT, CUT, ESCAPED, LightVertices, VertexBlock, new_block, sorted_vertices
-from renderer.vcm.weights import Chances
+from renderer.vcm.vertices import VERTEX_WORDS, VertexBlock, new_block, sorted_vertices
+from renderer.vcm.weights import Chances, chances_of
 from scenes.model import Snapshot
 from tracecore.dispatch.port import FULL, Port
 from tracecore.dispatch.tracer import Tracer
@@ -29,6 +31,9 @@ from tracecore.workers.pool import MAP, Loop, Worker
 
 #: Paths from lamps have other random numbers than those of the eye: their seed differs in these bits.
 OF_LAMPS = np.uint64(0x9E3779B97F4A7C15)
+
+#: Copies of vertices in memory while they are sorted.
+COPIES = 3
 
 
 class VcmDriver(EyeDriver):
@@ -45,6 +50,10 @@ class VcmDriver(EyeDriver):
     layers = "features"
     has_light_groups = False
     has_paths = False
+    traces_photons = True
+    photon_bytes = 4 * VERTEX_WORDS * COPIES
+    #: From the radius within which paths merge, and how many come from lamps, to how the ways to find a path are weighed.
+    chances_of: ClassVar[Callable[[float, int], Chances]] = staticmethod(chances_of)
     code = (run_joined_paths, run_light_paths, *LOOP_CODE)
 
     def __init__(self, snapshot: Snapshot, tracer: Tracer, settings: RenderSettings) -> None:
@@ -69,8 +78,12 @@ class VcmDriver(EyeDriver):
     def trace_pass(self, index: int, site: PassSite) -> Radiance:
         """Returns the pixels of a pass: follows paths from lamps, and then those of the eye, which are joined with
         them."""
-        vertices = self.trace_light_paths(index, site)
-        image = site.team.zeros((self.settings.height * self.settings.width, columns_of(self.settings)))
+        radius = pass_radius(self.first_radius, index)
+        max_bounces = np.int32(min(self.settings.max_bounces, MOST_DEPTH))
+        rules = PathRules(max_bounces, False, self.chances_of(radius, self.emitted))
+        blocks = self.trace_light_paths(index, rules._replace(is_of_lamps=True), site)
+        with site.team.timed(MAP):
+            vertices = sorted_vertices(blocks, radius)
         job = JoinedJob(
             scene=self.scene,
             task=self.eye_task(index),
@@ -78,26 +91,24 @@ class VcmDriver(EyeDriver):
             size=(self.settings.width, self.settings.height),
             pixels=site.pixels,
             taken=np.zeros(1, np.int64),
-            image=image,
+            image=site.team.zeros((self.settings.height * self.settings.width, columns_of(self.settings))),
             lamps=self.lamps,
-            rules=self._rules(vertices.chances, is_of_lamps=False),
+            rules=rules,
             vertices=vertices,
         )
         return self.run_eye_loop(site, self._run_joined, job, self._eye_slots)
 
-    def trace_light_paths(self, index: int, site: PassSite) -> LightVertices:
+    def trace_light_paths(self, index: int, rules: PathRules, site: PassSite) -> list[VertexBlock]:
         """Returns the vertices of the paths from lamps of a pass."""
         blocks: list[VertexBlock] = []
-        radius = pass_radius(self.first_radius, index)
         if self.scene.lights.power <= 0.0:
-            return sorted_vertices([new_block(0)], radius, self.emitted)
-        vertices = sorted_vertices([new_block(0)], radius, self.emitted)
-        task = self.eye_task(index)._replace(seed=np.uint64(self.settings.seed) ^ OF_LAMPS, sampler=RANDOM)
+            return blocks
+        seed = np.uint64(self.settings.seed) ^ OF_LAMPS
         job = LightJob(
             scene=self.scene,
-            task=task,
+            task=self.eye_task(index)._replace(seed=seed, sampler=RANDOM),
             lamps=self.lamps,
-            rules=self._rules(vertices.chances, is_of_lamps=True),
+            rules=rules,
             pixels=np.arange(self.emitted, dtype=np.int32),
             taken=np.zeros(1, np.int64),
             per_path=1.0 / self.emitted,
@@ -117,14 +128,9 @@ class VcmDriver(EyeDriver):
             return loop
 
         site.team.run(make_loop)
-        counts = np.sum([block.counts for block in blocks], axis=0).tolist()
-        fates = {"escaped": counts[ESCAPED], "absorbed": counts[ABSORBED], "terminated": counts[CUT]}
-        site.count(PhotonCounts(emitted=self.emitted, stored=counts[COUNT], **fates), counts[COUNT])
-        with site.team.timed(MAP):
-            return sorted_vertices(blocks, radius, self.emitted)
-
-    def _rules(self, chances: Chances, is_of_lamps: bool) -> PathRules:
-        return PathRules(np.int32(min(self.settings.max_bounces, 1 << 15)), is_of_lamps, chances)
+        stored, escaped, absorbed, cut, rays = np.sum([block.counts for block in blocks], axis=0).tolist()
+        site.count(PhotonCounts(self.emitted, 0, stored, absorbed, escaped, cut), rays)
+        return blocks
 
     def _run_joined(self, job: Any, port: Port, batches: Any) -> int:
         connections = self._connections.setdefault(id(port), new_connections(port.rays.shape[2]))

@@ -158,12 +158,14 @@ def advance_chunk(queue: Queue, view: View, rays: tuple[int, int], bounce: Bounc
     queued = Vertices(chunk, rules_of(job.task, 0.0), queue.bsdf)
     add_shadow_rays(job, queued, (hits, has_first), bounce.shadows)
     if len(vertices.rows) > 0:
-        draw(job.task, chunk, hits, False, (STREAM_CONNECTION, 1, 0))
         table, places = table_of(vertices), places_of_connections(bounce.connections)
-        more = ToConnect(table, places, media, (flags & HAS_MEDIA) != 0)
-        call_at(loops[queue.bsdf, CONNECT], CONNECT, (chunk, hits, rules, tables, more))
-        call_at(loops[queue.bsdf, MERGE], MERGE, (chunk, hits, rules, tables, table))
-        each_alone(add_merged, hits, (job.image, chunk))
+        if rules.chances.connecting > ZERO:
+            draw(job.task, chunk, hits, False, (STREAM_CONNECTION, 1, 0))
+            more = ToConnect(table, places, media, (flags & HAS_MEDIA) != 0)
+            call_at(loops[queue.bsdf, CONNECT], CONNECT, (chunk, hits, rules, tables, more))
+        if rules.chances.merging > ZERO:
+            call_at(loops[queue.bsdf, MERGE], MERGE, (chunk, hits, rules, tables, table))
+            each_alone(add_merged, hits, (job.image, chunk))
     draw(job.task, chunk, hits, has_first, (STREAM_SCATTER, 1, 0))
     call_at(loops[queue.bsdf, GO_ON], GO_ON, (chunk, hits, rules, tables))
     if flags & GLOWS:

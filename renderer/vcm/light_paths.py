@@ -38,7 +38,7 @@ from renderer.simd.columns import WORD_BYTES, column, get, get3, get_word, put, 
 from renderer.simd.loops import each_alone, each_ray, whole
 from renderer.vcm.lamps import LampDensities, sums_of_first
 from renderer.vcm.scattering import PathRules, own_rules
-from renderer.vcm.vertices import ABSORBED, COUNT, CUT, ESCAPED, ROW_BYTES, VertexBlock, put_vertex
+from renderer.vcm.vertices import ABSORBED, COUNT, CUT, ESCAPED, RAYS, ROW_BYTES, VertexBlock, put_vertex
 from renderer.vcm.weights import arrive, sums_before
 from shaders.environment import sky_of
 from shaders.float32 import INFINITY, ONE, ZERO, Float32, Longs
@@ -90,6 +90,7 @@ def run_light_paths(job: LightJob, port: Port, batches: EyeBatches, block: Verte
         kept = advance_light_paths(job, batch, batches.active[index], block)
         fresh = start_light_paths(job, batch, kept, port.capacity - kept, batches.threads)
         batches.active[index] = batches.live[index] = kept + fresh
+        block.counts[RAYS] += kept + fresh
         if kept + fresh > 0:
             submit(port, index, kept + fresh, ENDLESS)
         index = next_batch(port, batches.live, ONE_SLOT)

@@ -7,7 +7,7 @@ import numpy as np
 from renderer.camera_paths.paths import EyeChunk, bounces_of
 from renderer.photons.photon_map import Grid, cell_of, grid_over, most_cells
 from renderer.simd.columns import WORD_BYTES, column, get3, put, put3
-from renderer.vcm.weights import Chances, Sums
+from renderer.vcm.weights import Sums
 from shaders.float32 import ONE, Float32, Floats, Int, Ints, Longs
 from shaders.vector import Vec3, scale
 from tracecore.compilation.cached import compiled, inlined
@@ -28,14 +28,14 @@ class VertexBlock(NamedTuple):
     """Is memory to which a thread writes vertices, as they come.
 
     rows: (room, VERTEX_WORDS) float32.
-    counts: (4,) int64, how many there are, and paths that escaped, that were absorbed, and that were cut.
+    counts: (5,) int64, how many there are, paths that escaped, that were absorbed, and that were cut, and rays.
     """
 
     rows: Floats
     counts: Longs
 
 
-COUNT, ESCAPED, ABSORBED, CUT = range(4)
+COUNT, ESCAPED, ABSORBED, CUT, RAYS = range(5)
 
 
 class LightVertices(NamedTuple):
@@ -45,14 +45,12 @@ class LightVertices(NamedTuple):
     starts: (cells + 1,) int32, where the vertices of each cell begin.
     grid: whose cells are no smaller than the radius.
     radius: within which paths merge, world units, float32.
-    chances: of merging.
     """
 
     rows: Floats
     starts: Ints
     grid: Grid
     radius: float
-    chances: Chances
 
 
 class VertexTable(NamedTuple):
@@ -67,12 +65,12 @@ class VertexTable(NamedTuple):
 
 def new_block(rays: int) -> VertexBlock:
     """Returns a block without vertices. rays: of a batch."""
-    return VertexBlock(np.empty((BLOCK_VERTICES + rays, VERTEX_WORDS), np.float32), np.zeros(4, np.int64))
+    return VertexBlock(np.empty((BLOCK_VERTICES + rays, VERTEX_WORDS), np.float32), np.zeros(5, np.int64))
 
 
-def sorted_vertices(blocks: list[VertexBlock], radius: float, paths: int) -> LightVertices:
-    """Returns the vertices in blocks, in an order that no thread has a part in. paths: from lamps, of the pass."""
-    rows = np.concatenate([block.rows[: block.counts[COUNT]] for block in blocks])
+def sorted_vertices(blocks: list[VertexBlock], radius: float) -> LightVertices:
+    """Returns the vertices in blocks, in an order that no thread has a part in. radius: see `LightVertices`."""
+    rows = np.concatenate([np.empty((0, VERTEX_WORDS), np.float32), *(one.rows[: one.counts[COUNT]] for one in blocks)])
     places = rows[:, POSITION : POSITION + 3]
     low, high = (places.min(axis=0), places.max(axis=0)) if len(rows) else np.zeros((2, 3), np.float32)
     grid = grid_over(low, high, radius, most_cells(len(rows)))
@@ -81,9 +79,7 @@ def sorted_vertices(blocks: list[VertexBlock], radius: float, paths: int) -> Lig
     words = rows.view(np.uint32)
     order = np.lexsort((words[:, BOUNCES], (cells << np.uint64(32)) | words[:, PATH]))
     starts = np.searchsorted(cells[order], np.arange(grid.cells + 1, dtype=np.uint64)).astype(np.int32)
-    merging = np.pi * radius * radius * paths
-    chances = Chances(Float32(merging), Float32(1.0 / merging))
-    return LightVertices(rows[order], starts, grid, Float32(radius), chances)
+    return LightVertices(rows[order], starts, grid, Float32(radius))
 
 
 @compiled

@@ -9,6 +9,7 @@ roulette is left out, lobes are chosen as for white light, and a lamp is as brig
 Nothing is splatted from lamps to the lens: what that would find merging finds at the first surface.
 """
 
+import math
 from typing import Any, NamedTuple
 
 from renderer.camera_paths.paths import EyeChunk
@@ -16,7 +17,7 @@ from renderer.camera_paths.vertices import EVEN
 from renderer.simd.bsdf_kinds import BsdfKind, evaluate
 from renderer.simd.columns import column, set_column
 from shaders.bsdfs.bsdf import Seen
-from shaders.float32 import ONE, ZERO
+from shaders.float32 import ONE, ZERO, Float32
 from shaders.vector import Vec3, dot
 from tracecore.compilation.cached import inlined
 
@@ -35,11 +36,17 @@ class Sums(NamedTuple):
 
 
 class Chances(NamedTuple):
-    """Says how a pass merges. merging: area of the disc times the paths from lamps, world units squared, float32.
-    connecting: 1 over it."""
+    """Says how a pass joins paths. merging: area of the disc in which they merge times the paths from lamps, world units
+    squared; 0 where none do. connecting: 1 over it; 0 where none are connected."""
 
     merging: float
     connecting: float
+
+
+def chances_of(radius: float, paths: int) -> Chances:
+    """Returns the chances of a pass. radius: within which paths merge, world units. paths: from lamps."""
+    merging = math.pi * radius * radius * paths
+    return Chances(Float32(merging), Float32(1.0 / merging))
 
 
 @inlined
