@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from functools import cached_property, partial, reduce
 from itertools import chain, islice
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -46,7 +46,7 @@ from renderer.photons.lookup import PhotonLookup, no_photons
 from renderer.scene.group_scenes import groups_of
 from renderer.scene.packed_scene import PackedScene, pack_camera, pack_scene
 from scenes.model import Snapshot
-from shaders.float32 import Longs
+from shaders.float32 import Doubles, Longs
 from tracecore.compilation.cached import load_all
 from tracecore.dispatch.port import Port, are_ready, resume
 from tracecore.dispatch.tracer import Tracer
@@ -62,8 +62,18 @@ F = TypeVar("F", bound=Callable[..., Any])
 T = TypeVar("T")
 U = TypeVar("U")
 
-#: A loop of `camera_paths.loops`.
-EyeLoop = Callable[[EyeJob, Port, EyeBatches], int]
+
+class ImageJob(Protocol):
+    """Is what a loop over paths of the eye is to do. image: to which it adds."""
+
+    @property
+    def image(self) -> Doubles: ...
+
+
+J = TypeVar("J", bound=ImageJob)
+
+#: A loop over paths of the eye.
+EyeLoop = Callable[[J, Port, EyeBatches], int]
 
 #: Settings of what materials are taken to be (`renderer.scene.render_context.SceneView`).
 MATERIAL_SETTINGS = ("mirrors", "ambient")
@@ -416,8 +426,8 @@ class EyeDriver(Driver):
             image=image,
         )
 
-    def run_eye_loop(self, site: PassSite, run: EyeLoop, job: EyeJob, slots: int) -> Radiance:
-        """Runs a loop of `camera_paths.loops` on the workers of a pass, and returns the image.
+    def run_eye_loop(self, site: PassSite, run: EyeLoop[J], job: J, slots: int) -> Radiance:
+        """Runs a loop on the workers of a pass, and returns the image.
 
         slots: how many slots of the ring a batch takes.
         """

@@ -1,27 +1,25 @@
 """The driver `vcm`: vertex connection and merging."""
 
-from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, ClassVar
 
 import numpy as np
 
-from renderer.camera_paths.loops import take_eye_batches
-from renderer.camera_paths.task import RANDOM
+from renderer.camera_paths.loops import EyeBatches, take_eye_batches
 from renderer.camera_paths.paths import MOST_DEPTH
+from renderer.camera_paths.task import RANDOM
 from renderer.drivers.driver import Radiance, RenderSettings, photons_of_a_pass
 from renderer.drivers.eye import LOOP_CODE, EyeDriver
 from renderer.drivers.pass_site import PassSite
-from renderer.drivers.search_radius import footprint_radius, pass_radius, photon_radius
+from renderer.drivers.search_radius import footprint_radius, pass_radius
 from renderer.errors import UsageError
 from renderer.film.layers import columns_of
 from renderer.photons.counts import PhotonCounts
 from renderer.scene.photon_scene import IN_MEDIUM
 from renderer.vcm.connecting import Connections, new_connections
-from renderer.vcm.eye_paths import JoinedJob, make_joined_paths_ready, run_joined_paths
+from renderer.vcm.eye_paths import make_joined_paths_ready, run_joined_paths
+from renderer.vcm.job import JoinedJob, LightJob, PathRules
 from renderer.vcm.lamps import lamp_densities
-from renderer.vcm.light_paths import LightJob, run_light_paths
-from renderer.vcm.scattering import PathRules
+from renderer.vcm.light_paths import run_light_paths
 from renderer.vcm.vertices import VERTEX_WORDS, VertexBlock, new_block, sorted_vertices
 from renderer.vcm.weights import Chances, chances_of
 from scenes.model import Snapshot
@@ -31,6 +29,9 @@ from tracecore.workers.pool import MAP, Loop, Worker
 
 #: Paths from lamps have other random numbers than those of the eye: their seed differs in these bits.
 OF_LAMPS = np.uint64(0x9E3779B97F4A7C15)
+
+#: The first radius over that of drivers which have nothing but merging: others find the light that it loses at edges.
+SHARE_OF_RADIUS = 0.5
 
 #: Copies of vertices in memory while they are sorted.
 COPIES = 3
@@ -52,8 +53,6 @@ class VcmDriver(EyeDriver):
     has_paths = False
     traces_photons = True
     photon_bytes = 4 * VERTEX_WORDS * COPIES
-    #: From the radius within which paths merge, and how many come from lamps, to how the ways to find a path are weighed.
-    chances_of: ClassVar[Callable[[float, int], Chances]] = staticmethod(chances_of)
     code = (run_joined_paths, run_light_paths, *LOOP_CODE)
 
     def __init__(self, snapshot: Snapshot, tracer: Tracer, settings: RenderSettings) -> None:
@@ -61,8 +60,7 @@ class VcmDriver(EyeDriver):
         if self.scene.photon_scene.flags & IN_MEDIUM:
             raise UsageError("driver 'vcm' follows no light in media that scatter; choose path+caustics or photon")
         self.emitted = photons_of_a_pass(settings)
-        footprint = footprint_radius(tracer, self.camera, settings.height)
-        self.first_radius = settings.radius or max(footprint, photon_radius(self.scene.area, self.emitted))
+        self.first_radius = settings.radius or SHARE_OF_RADIUS * footprint_radius(tracer, self.camera, settings.height)
         self.settings = replace(settings, photons=self.emitted, radius=self.first_radius)
         self.lamps = lamp_densities(self.scene, self._light_samples())
         self._connections: dict[int, Connections] = {}
@@ -80,7 +78,7 @@ class VcmDriver(EyeDriver):
         them."""
         radius = pass_radius(self.first_radius, index)
         max_bounces = np.int32(min(self.settings.max_bounces, MOST_DEPTH))
-        rules = PathRules(max_bounces, False, self.chances_of(radius, self.emitted))
+        rules = PathRules(max_bounces, False, self.chances_of(radius))
         blocks = self.trace_light_paths(index, rules._replace(is_of_lamps=True), site)
         with site.team.timed(MAP):
             vertices = sorted_vertices(blocks, radius)
@@ -97,6 +95,10 @@ class VcmDriver(EyeDriver):
             vertices=vertices,
         )
         return self.run_eye_loop(site, self._run_joined, job, self._eye_slots)
+
+    def chances_of(self, radius: float) -> Chances:
+        """Returns how the ways to find a path are weighed in a pass with a radius, world units."""
+        return chances_of(radius, self.emitted)
 
     def trace_light_paths(self, index: int, rules: PathRules, site: PassSite) -> list[VertexBlock]:
         """Returns the vertices of the paths from lamps of a pass."""
@@ -132,6 +134,6 @@ class VcmDriver(EyeDriver):
         site.count(PhotonCounts(self.emitted, 0, stored, absorbed, escaped, cut), rays)
         return blocks
 
-    def _run_joined(self, job: Any, port: Port, batches: Any) -> int:
+    def _run_joined(self, job: JoinedJob, port: Port, batches: EyeBatches) -> int:
         connections = self._connections.setdefault(id(port), new_connections(port.rays.shape[2]))
         return int(run_joined_paths(job, port, batches, connections))

@@ -1,12 +1,13 @@
-"""Connections: from a vertex of the eye's path a ray looks whether a vertex of a path from a lamp, which is drawn out of
-all of the pass, is in sight. (Davidovic, Krivanek, Hasan, Slusallek: Progressive Light Transport Simulation on the GPU,
-2014.)
+"""Connections: from a vertex of the eye's path a ray looks whether another one is in sight, which is drawn out of all
+that the paths from lamps of the pass have.
+
+Davidovic, Krivanek, Hasan, Slusallek: Progressive Light Transport Simulation on the GPU, 2014.
 
 The surface at the other end has a BSDF of its own. So connections are written as if they were rays that have met it,
 and are shaded BSDF by BSDF as all hits are; what comes out are shadow rays.
 """
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numba import types
@@ -36,7 +37,8 @@ from renderer.shading.scattering import MEET, frame_at, in_frame, next_origin, p
 from renderer.simd.bsdf_kinds import BsdfKind, call_at, evaluate
 from renderer.simd.columns import WORD_BYTES, column, get, get_int, put, put3, set_column
 from renderer.simd.loops import each, each_alone, whole
-from renderer.vcm.scattering import PathRules, Vertices, bent_gain, own_rules
+from renderer.vcm.job import JoinedJob, PathRules, Vertices, own_rules
+from renderer.vcm.scattering import bent_gain
 from renderer.vcm.vertices import (
     BOUNCES,
     FLUX,
@@ -53,7 +55,6 @@ from renderer.vcm.vertices import (
 from renderer.vcm.weights import cosine_at, others_by_connection, reverse_pdf, sums_at
 from shaders.float32 import ONE, ZERO, Float32, Int, Ints
 from shaders.lights.triangle import SHADOW_END
-from shaders.random import unit32
 from shaders.vector import add, along, dot, largest, multiply, scale, subtract
 from tracecore.compilation.cached import inlined
 from tracecore.compilation.units import unit
@@ -72,13 +73,13 @@ class Connections(NamedTuple):
     paths: (EYE_WORDS, column) uint32, with what the connection brings for a throughput, without the BSDF at its end;
         for sums the densities of a direction at the eye's end per square of the distance, and of how else the eye's end
         could be found, per pdf_solid_angle at the other end; and for a pdf the number of the vertex, as bits.
-    count: (1,) int32, how many there are.
+    filled: (1,) int32, how many there are.
     """
 
     rays: Floats
     hits: Floats
     paths: Ids
-    count: Ints
+    filled: Ints
 
 
 def new_connections(column: int) -> Connections:
@@ -93,7 +94,7 @@ class ConnectionTable(NamedTuple):
     rays: int
     hits: int
     paths: int
-    count: int
+    filled: int
     step: int
 
 
@@ -102,13 +103,13 @@ def places_of_connections(connections: Connections) -> ConnectionTable:
     """Returns where connections are written."""
     rays, hits, paths = connections.rays, connections.hits, connections.paths
     step = WORD_BYTES * rays.shape[1]
-    return ConnectionTable(address(rays), address(hits), address(paths), address(connections.count), step)
+    return ConnectionTable(address(rays), address(hits), address(paths), address(connections.filled), step)
 
 
 class Ends(NamedTuple):
     """What connections are shaded with."""
 
-    job: Any
+    job: JoinedJob
     shadows: ShadowRays
 
 
@@ -131,7 +132,7 @@ def connect(kind: BsdfKind, chunk: EyeChunk, count: int, rules: PathRules, table
 def connect_vertex(i: int, data: tuple[Vertices, ToConnect]) -> None:
     """Write the connection of a vertex, if it may bring anything."""
     (kind, chunk, rules, tables), more = data
-    vertices, count = more.vertices, more.vertices.count
+    vertices, count = more.vertices, more.vertices.length
     number = min(Long(np.float64(chunk.bits[0, i]) * 2.0**-32 * count), count - 1)
     vertex = row_at(vertices, number)
     between = bounces_of(chunk.state[i]) + Long(get_int(vertex, BOUNCES)) + 2
@@ -157,8 +158,8 @@ def connect_vertex(i: int, data: tuple[Vertices, ToConnect]) -> None:
     distance = np.sqrt(dot(way, way))
     if not distance > ZERO:
         return
-    rays, hits, paths, counted, step = more.connections
-    k = Long(get_int(counted, 0))
+    rays, hits, paths, filled, step = more.connections
+    k = Long(get_int(filled, 0))
     put3(rays, step, k, start)
     put3(rays + RAY_DIRECTION * step, step, k, scale(way, ONE / distance))
     put3(hits, step, k, (distance, get(vertex, UV), get(vertex, UV + 1)))
@@ -172,20 +173,20 @@ def connect_vertex(i: int, data: tuple[Vertices, ToConnect]) -> None:
     put3(paths + EYE_UNMAPPED * step, step, k, (others[0], others[1], ZERO))
     if more.has_media:
         put(paths + EYE_MEDIA * step, k, stack_towards(i, direction, (chunk, more.media)))
-    put(counted, 0, Int(k + 1))
+    put(filled, 0, Int(k + 1))
 
 
 @inlined
-def finish_connections(job: Any, batch: EyeBatch, connections: Connections, shadows: ShadowRays) -> None:
+def finish_connections(job: JoinedJob, batch: EyeBatch, connections: Connections, shadows: ShadowRays) -> None:
     """Write the shadow rays of connections, in the last slot."""
-    count = connections.count[0]
+    count = connections.filled[0]
     if count > 0:
         rays, hits, paths = connections.rays, connections.hits, connections.paths
         ends = EyeBatch(rays, hits, batch.prim_ids, paths, batch.scratch, batch.spare, batch.search, batch.counters)
         places = places_of(ends, ends.spare, ends.scratch)
         walk = Walk(job.scene, places, ends.scratch[0], Long(count), Long(count))
         shade_queues(finish_chunk, Ends(job, shadows), walk)
-    connections.count[0] = 0
+    connections.filled[0] = 0
 
 
 @inlined

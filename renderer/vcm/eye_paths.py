@@ -1,5 +1,8 @@
 """Paths of the eye that are joined with those from lamps: the loop over them, and a bounce of it."""
 
+# Numba's interface for extensions carries no types.
+# mypy: disable-error-code="no-untyped-call"
+
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -21,13 +24,11 @@ from renderer.camera_paths.paths import (
     limit_ray,
 )
 from renderer.camera_paths.sampler import draw
-from renderer.camera_paths.task import EyeTask
 from renderer.camera_paths.vertices import Vertices, look_at_surfaces, pick_vertices, rules_of
-from renderer.photons.photon_map import Grid
 from renderer.photons.media import go_through_borders, keep_media, look_at_borders
+from renderer.photons.photon_map import Grid
 from renderer.scene.materials import BsdfTable
 from renderer.scene.media import MediaTables, tables_of
-from renderer.scene.packed_scene import CameraArrays, PackedScene
 from renderer.scene.photon_scene import GLOWS, HAS_MEDIA, SHEET
 from renderer.shading.chunks import ALL_BITS, View
 from renderer.shading.queues import Queue, Walk, places_of, shade_queues
@@ -53,35 +54,19 @@ from renderer.vcm.connecting import (
     meet,
     places_of_connections,
 )
-from renderer.vcm.lamps import LampDensities
+from renderer.vcm.job import JoinedJob, PathRules, own_rules
 from renderer.vcm.lighting import ShadowRules, add_glow, add_light_from_outside, add_shadow_rays, light_joined
 from renderer.vcm.merging import add_merged, merge
-from renderer.vcm.scattering import PathRules, go_on, own_rules
-from renderer.vcm.vertices import LightVertices, VertexTable, table_of
+from renderer.vcm.scattering import go_on
+from renderer.vcm.vertices import VertexTable, table_of
 from renderer.vcm.weights import Chances, arrive, sums_before
-from shaders.float32 import INFINITY, ONE, ZERO, Doubles, Int, Ints, Longs
+from shaders.float32 import INFINITY, ONE, ZERO, Int
 from shaders.random import STREAM_CONNECTION, STREAM_SCATTER
 from shaders.vector import largest
 from tracecore.compilation.borrowing import borrowed
 from tracecore.compilation.cached import compiled, inlined
 from tracecore.compilation.vector import address
 from tracecore.dispatch.port import ANY_HIT, NO_OPTIONS, Port, next_batch, submit
-
-
-class JoinedJob(NamedTuple):
-    """A pass over the pixels, shared by all threads; what it shares with `renderer.camera_paths.paths.EyeJob` has the
-    same names."""
-
-    scene: PackedScene
-    task: EyeTask
-    camera: CameraArrays
-    size: tuple[int, int]
-    pixels: Ints
-    taken: Longs
-    image: Doubles
-    lamps: LampDensities
-    rules: PathRules
-    vertices: LightVertices  # of the paths from lamps
 
 
 class Bounce(NamedTuple):
@@ -126,8 +111,8 @@ def begin_sums(i: int, data: tuple[int, int, int]) -> None:
 def advance_joined_paths(
     job: JoinedJob, batch: EyeBatch, rays: tuple[int, int], shadows: ShadowRays, connections: Connections
 ) -> int:
-    """Shade the hits of a batch. rays: how many there are, and from which one on they are the camera's. Returns how many
-    paths go on."""
+    """Shade the hits of a batch. Returns how many paths go on.
+    rays: how many there are, and from which one on they are the camera's."""
     active, fresh = rays
     if len(job.scene.lamps.outer) > 0 or largest(job.scene.background) > 0.0:
         add_light_from_outside(job, batch, active)

@@ -63,7 +63,11 @@ def lamp_densities(scene: PackedScene, samples: int) -> LampDensities:
 
 @inlined
 def sums_of_first(
-    scene: PackedScene, lamps: tuple[LampDensities, int], ray: tuple[Vec3, Vec3, float], cosine: float, connecting: float
+    scene: PackedScene,
+    lamps: tuple[LampDensities, int],
+    ray: tuple[Vec3, Vec3, float],
+    cosine: float,
+    connecting: float,
 ) -> Sums:
     """Returns the sums of a photon's path at the first surface.
 

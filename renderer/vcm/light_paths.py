@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from renderer.camera_paths.bounce import NEXT_COLUMNS, batch_ahead, keep_paths
+from renderer.camera_paths.bounce import batch_ahead, keep_paths
 from renderer.camera_paths.loops import EyeBatches, batch_at, take_pixels
 from renderer.camera_paths.media import absorb_throughput
 from renderer.camera_paths.paths import (
@@ -23,12 +23,10 @@ from renderer.camera_paths.paths import (
     limit_ray,
 )
 from renderer.camera_paths.sampler import draw
-from renderer.camera_paths.task import EyeTask
 from renderer.camera_paths.vertices import look_at_surfaces, pick_vertices
 from renderer.photons.emission import EMITTER_BYTES, GOLDEN, bits_of
 from renderer.photons.media import go_through_borders, keep_media, look_at_borders
 from renderer.scene.media import tables_of
-from renderer.scene.packed_scene import PackedScene
 from renderer.scene.photon_scene import HAS_MEDIA
 from renderer.shading.chunks import ALL_BITS, Long, View
 from renderer.shading.queues import Queue, Walk, count_hits, places_of, shade_queues, triangles_of
@@ -36,12 +34,12 @@ from renderer.shading.scattering import GO_ON
 from renderer.simd.bsdf_kinds import call_at
 from renderer.simd.columns import WORD_BYTES, column, get, get3, get_word, put, put3
 from renderer.simd.loops import each_alone, each_ray, whole
-from renderer.vcm.lamps import LampDensities, sums_of_first
-from renderer.vcm.scattering import PathRules, own_rules
+from renderer.vcm.job import LightJob, own_rules
+from renderer.vcm.lamps import sums_of_first
 from renderer.vcm.vertices import ABSORBED, COUNT, CUT, ESCAPED, RAYS, ROW_BYTES, VertexBlock, put_vertex
 from renderer.vcm.weights import arrive, sums_before
 from shaders.environment import sky_of
-from shaders.float32 import INFINITY, ONE, ZERO, Float32, Longs
+from shaders.float32 import INFINITY, ONE, ZERO, Float32
 from shaders.lights.kind import Emission, Emitter
 from shaders.lights.registry import by_kind, emit_from, is_outside
 from shaders.lights.row import LIGHT_KIND
@@ -52,22 +50,9 @@ from tracecore.compilation.borrowing import borrowed
 from tracecore.compilation.cached import compiled, inlined
 from tracecore.compilation.vector import address
 from tracecore.dispatch.port import ENDLESS, FULL, ONE_SLOT, Port, next_batch, submit
-from tracecore.rays import Ids
 
 #: The functions of lights outside of the scene by which photons leave them.
 leave_of_kind = by_kind("leave")
-
-
-class LightJob(NamedTuple):
-    """Says which paths of a pass leave the lamps. All threads share it."""
-
-    scene: PackedScene
-    task: EyeTask  # whose seed is another than that of the eye's paths
-    lamps: LampDensities
-    rules: PathRules
-    pixels: Ids  # (paths,) int32, the numbers of the paths
-    taken: Longs  # (1,) int64, how many of them threads have taken
-    per_path: float  # 1 over the number of all paths
 
 
 class LightBounce(NamedTuple):
@@ -171,8 +156,13 @@ def start_light_paths(job: LightJob, batch: EyeBatch, kept: int, room: int, thre
 
 @inlined
 def start_light_path(job: LightJob, batch: EyeBatch, i: int, number: np.uint32, shift: tuple[Bits4, np.uint32]) -> None:
-    """Let a path leave a lamp. number: of the path. shift: of all random numbers."""
-    lights, rays, paths, step = job.scene.lights, address(batch.rays), address(batch.paths), WORD_BYTES * batch.rays.shape[1]
+    """Let a path leave a lamp. i: where it goes in the batch. number: of the path. shift: of all random numbers."""
+    lights, rays, paths, step = (
+        job.scene.lights,
+        address(batch.rays),
+        address(batch.paths),
+        WORD_BYTES * batch.rays.shape[1],
+    )
     spread = np.uint32(np.uint32(number * GOLDEN) + shift[1])
     row = interval(lights.cumulative, np.float64(spread) * 2.0**-32)
     photon = leave(job, row, bits_of(number, shift[0]))

@@ -1,7 +1,6 @@
 """Light that shadow rays from the eye's paths bring, and light that these paths meet, each weighed by how else its path
 could have been found."""
 
-import math
 from typing import NamedTuple
 
 import numpy as np
@@ -28,11 +27,12 @@ from renderer.camera_paths.met_light import (
 )
 from renderer.camera_paths.paths import EYE_UNMAPPED, SPECULAR_ONLY, EyeBatch, EyeChunk, ShadowRays, bounces_of
 from renderer.camera_paths.sampler import draw
-from renderer.camera_paths.vertices import EVEN, Rules, radiance_gain, width_at
+from renderer.camera_paths.vertices import EVEN, radiance_gain, width_at
 from renderer.camera_paths.vertices import Vertices as Queued
 from renderer.film.layers import DIRECT_LIGHT, NO_GROUP, add_radiance
 from renderer.scene.light_tree import chance_at
 from renderer.scene.media import tables_of
+from renderer.scene.packed_scene import PackedScene
 from renderer.scene.photon_scene import HAS_MEDIA
 from renderer.shading.chunks import ALL_BITS, NO_BITS, Long
 from renderer.shading.scattering import LIGHT_JOINED, frame_at, in_frame, next_origin, parameters_at, seen_at
@@ -40,9 +40,9 @@ from renderer.simd.bsdf_kinds import BsdfKind, call_at, evaluate
 from renderer.simd.columns import WORD_BYTES, column, get, get3, get_int, set_column
 from renderer.simd.loops import each, each_alone, whole
 from renderer.simd.ways import Way, call_way
-from renderer.vcm.lamps import AT_PLACE, FROM_OUTSIDE, ON_SURFACE, LampDensities, others_of_glow
-from renderer.vcm.scattering import PathRules, own_rules
-from renderer.vcm.weights import Sums, cosine_at, others_by_connection, reverse_pdf, sums_at, sums_before
+from renderer.vcm.job import JoinedJob, PathRules, own_rules
+from renderer.vcm.lamps import AT_PLACE, ON_SURFACE, LampDensities, others_of_glow
+from renderer.vcm.weights import cosine_at, others_by_connection, reverse_pdf, sums_at, sums_before
 from shaders.environment import Sky, sky_of
 from shaders.float32 import ONE, ZERO, Float32, Int
 from shaders.lights.kind import Light
@@ -91,7 +91,7 @@ class Meeting(NamedTuple):
 
 
 @inlined
-def shadow_rules(job: object) -> ShadowRules:
+def shadow_rules(job: JoinedJob) -> ShadowRules:
     """Returns the rules of the shadow rays of a pass."""
     lamps = job.lamps
     places = (address(lamps.kinds), address(lamps.leaving), address(lamps.chosen))
@@ -100,7 +100,7 @@ def shadow_rules(job: object) -> ShadowRules:
 
 
 @unit(types.none)
-def add_shadow_rays(job: object, vertices: Queued, counts: tuple[int, bool], shadows: ShadowRays) -> None:
+def add_shadow_rays(job: JoinedJob, vertices: Queued, counts: tuple[int, bool], shadows: ShadowRays) -> None:
     """Add the shadow rays of all vertices of a chunk.
     counts: of the vertices, and whether some are the first of their paths."""
     job = borrowed(job)
@@ -172,13 +172,13 @@ def leaving_over_chosen(i: int, data: Lit) -> float:
 
 
 @unit(types.none)
-def add_glow(job: object, chunk: EyeChunk, count: int) -> None:
+def add_glow(job: JoinedJob, chunk: EyeChunk, count: int) -> None:
     """Add what the first `count` vertices of the list `chunk.rare` emit, and what the eye alone sees of them."""
     each_alone(add_glow_of, count, (borrowed(job), chunk))
 
 
 @inlined
-def add_glow_of(k: int, data: tuple[object, EyeChunk]) -> None:
+def add_glow_of(k: int, data: tuple[JoinedJob, EyeChunk]) -> None:
     """Add the light that vertex k of the list emits, and what the eye alone sees of it."""
     job, chunk = data
     i = Long(chunk.rare[k])
@@ -202,7 +202,7 @@ def add_glow_of(k: int, data: tuple[object, EyeChunk]) -> None:
 
 
 @unit(types.none)
-def add_light_from_outside(job: object, batch: EyeBatch, count: int) -> None:
+def add_light_from_outside(job: JoinedJob, batch: EyeBatch, count: int) -> None:
     """Add what rays of a batch meet that leave the scene: lights far away and, for the eye alone, the background."""
     job, batch = borrowed(job), borrowed(batch)
     chunk, first = batch.scratch[0], Long(0)
@@ -226,7 +226,7 @@ def take_sums(k: int, data: tuple[EyeBatch, EyeChunk]) -> None:
 
 
 @inlined
-def meet_of_kind(way: Way, number: int, more: tuple[object, LampDensities, EyeChunk, int]) -> None:
+def meet_of_kind(way: Way, number: int, more: tuple[PackedScene, LampDensities, EyeChunk, int]) -> None:
     """Add what rays meet of the lights of a kind. more: also has how many rays there are."""
     scene, densities, chunk, count = more
     lights = scene.lamps
@@ -247,7 +247,7 @@ def meet_light(k: int, data: Meeting) -> None:
 
 
 @inlined
-def add_endless(k: int, data: tuple[object, EyeBatch, EyeChunk]) -> None:
+def add_endless(k: int, data: tuple[JoinedJob, EyeBatch, EyeChunk]) -> None:
     """Add what ray k of the list meets outside of the scene."""
     job, batch, chunk = data
     row = Long(chunk.rare[k])

@@ -2,7 +2,7 @@
 weighed by how else its path could have been found."""
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import types
@@ -16,7 +16,8 @@ from renderer.shading.scattering import Frame, frame_at, in_frame, parameters_at
 from renderer.simd.bsdf_kinds import BsdfKind, evaluate
 from renderer.simd.columns import column, get_int, set_column
 from renderer.simd.loops import each_alone
-from renderer.vcm.scattering import PathRules, Vertices, bent_gain
+from renderer.vcm.job import PathRules, Vertices
+from renderer.vcm.scattering import bent_gain
 from renderer.vcm.vertices import BOUNCES, FLUX, NORMAL, POSITION, TOWARDS, VertexTable, row_at, sums_of, vector_at
 from renderer.vcm.weights import others_by_merging, reverse_pdf, sums_at
 from shaders.bsdfs.bsdf import Seen
@@ -33,14 +34,12 @@ class Place(NamedTuple):
     """Is a vertex of the eye at which paths merge, as its surface is looked at."""
 
     own: Frame
-    parameters: object
+    parameters: Any
     seen: Seen
 
 
 @unit(types.none)
-def merge(
-    kind: BsdfKind, chunk: EyeChunk, count: int, rules: PathRules, tables: int, vertices: VertexTable
-) -> None:
+def merge(kind: BsdfKind, chunk: EyeChunk, count: int, rules: PathRules, tables: int, vertices: VertexTable) -> None:
     """Write what paths from lamps bring the first `count` vertices of a chunk, and the bias of that."""
     each_alone(merge_at, count, (Vertices(kind, chunk, rules, tables), vertices))
 

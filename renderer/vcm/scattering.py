@@ -1,8 +1,5 @@
 """How paths go on behind a vertex, from lamps and from the eye alike."""
 
-from typing import NamedTuple
-
-import numpy as np
 from numba import types
 
 from renderer.camera_paths.bounce import cone_spread
@@ -24,7 +21,8 @@ from renderer.shading.scattering import (
 from renderer.simd.bsdf_kinds import BsdfKind, evaluate, has_bent_normals
 from renderer.simd.columns import column, set_column
 from renderer.simd.loops import each, whole
-from renderer.vcm.weights import Chances, Sums, cosine_at, reverse_pdf, sums_at, sums_behind
+from renderer.vcm.job import PathRules, Vertices
+from renderer.vcm.weights import Sums, cosine_at, reverse_pdf, sums_at, sums_behind
 from shaders.bsdfs.bsdf import LOBE_BASE, LOBE_NONE, LOBE_SHARP
 from shaders.float32 import ONE, ZERO, Int
 from shaders.random import unit32
@@ -38,31 +36,6 @@ SURE_BOUNCES = Int(3)
 
 #: The direction along the normal, in the frame of a surface.
 UP = (ZERO, ZERO, ONE)
-
-
-class PathRules(NamedTuple):
-    """Says how paths go on. max_bounces: surfaces that a path may meet from lamp to eye. is_of_lamps: whether paths
-    come from lamps, and bring flux. chances: of merging."""
-
-    max_bounces: np.int32
-    is_of_lamps: bool
-    chances: Chances
-
-
-@inlined
-def own_rules(rules: PathRules) -> PathRules:
-    """Returns borrowed rules as the loops of BSDFs take them."""
-    chances = rules.chances
-    return PathRules(rules.max_bounces, rules.is_of_lamps, Chances(chances.merging, chances.connecting))
-
-
-class Vertices(NamedTuple):
-    """What the loops of a BSDF work on. tables: address of what was measured (`shaders.bsdfs.bsdf.Seen`)."""
-
-    kind: BsdfKind
-    chunk: EyeChunk
-    rules: PathRules
-    tables: int
 
 
 @unit(types.none)

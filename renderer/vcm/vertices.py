@@ -58,7 +58,7 @@ class VertexTable(NamedTuple):
 
     rows: int
     starts: int
-    count: int
+    length: int
     grid: Grid
     radius: float
 

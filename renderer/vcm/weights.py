@@ -36,8 +36,11 @@ class Sums(NamedTuple):
 
 
 class Chances(NamedTuple):
-    """Says how a pass joins paths. merging: area of the disc in which they merge times the paths from lamps, world units
-    squared; 0 where none do. connecting: 1 over it; 0 where none are connected."""
+    """Says how a pass joins paths.
+
+    merging: area of the disc in which they merge times the paths from lamps, world units squared; 0 where none do.
+    connecting: 1 over it; 0 where none are connected.
+    """
 
     merging: float
     connecting: float
@@ -70,7 +73,9 @@ def arrive(i: int, sums: Sums, chunk: EyeChunk) -> None:
     distance = chunk.behind[i] + chunk.distance[i]
     cosine = cosine_at(i, column(chunk.ray, i), chunk)
     per_cosine = ONE / cosine if cosine > ZERO else ZERO
-    set_column(chunk.weight, i, (sums.vcm * distance * distance * per_cosine, sums.vc * per_cosine, sums.vm * per_cosine))
+    set_column(
+        chunk.weight, i, (sums.vcm * distance * distance * per_cosine, sums.vc * per_cosine, sums.vm * per_cosine)
+    )
 
 
 @inlined
@@ -106,8 +111,8 @@ def others_by_connection(sums: Sums, reverse: float, chances: Chances) -> float:
 
 @inlined
 def others_by_merging(sums: Sums, pdf: float, chances: Chances) -> float:
-    """Returns how else the part of a path on one side of a merged vertex could be found. pdf: pdf_solid_angle with which
-    the other side goes on to where this one came from."""
+    """Returns how else the part of a path on one side of a merged vertex could be found.
+    pdf: pdf_solid_angle with which the other side goes on to where this one came from."""
     return sums.vcm * chances.connecting + sums.vm * pdf
 
 
