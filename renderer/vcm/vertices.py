@@ -3,9 +3,10 @@
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from renderer.camera_paths.paths import EyeChunk, bounces_of
-from renderer.photons.photon_map import Grid, cell_of, grid_over, most_cells
+from renderer.photons.photon_map import Grid, Words, cell_of, grid_over, most_cells
 from renderer.simd.columns import WORD_BYTES, column, get3, put, put3
 from renderer.vcm.weights import Sums
 from shaders.float32 import ONE, Float32, Floats, Int, Ints, Longs
@@ -19,6 +20,9 @@ from tracecore.compilation.vector import address
 POSITION, NORMAL, TOWARDS, FLUX, SUMS, UV, TRIANGLE, PATH, BOUNCES, VERTEX_WORDS = 0, 3, 6, 9, 12, 15, 17, 18, 19, 20
 
 ROW_BYTES = WORD_BYTES * VERTEX_WORDS
+
+#: So many bits of a number have the path of a vertex and, of most, the bounces, beside a cell's.
+PATH_BITS, BOUNCE_BITS = 32, 10
 
 #: A block has room for so many, and for the rays of a batch.
 BLOCK_VERTICES = 1 << 15
@@ -76,10 +80,18 @@ def sorted_vertices(blocks: list[VertexBlock], radius: float) -> LightVertices:
     grid = grid_over(low, high, radius, most_cells(len(rows)))
     cells = np.empty(len(rows), np.uint64)
     fill_cells(grid, rows, cells)
-    words = rows.view(np.uint32)
-    order = np.lexsort((words[:, BOUNCES], (cells << np.uint64(32)) | words[:, PATH]))
-    starts = np.searchsorted(cells[order], np.arange(grid.cells + 1, dtype=np.uint64)).astype(np.int32)
-    return LightVertices(rows[order], starts, grid, Float32(radius))
+    order = order_of(cells, rows.view(np.uint32))
+    starts = np.cumsum(np.bincount(cells.astype(np.int64) + 1, minlength=grid.cells + 1)).astype(np.int32)
+    return LightVertices(rows.take(order, axis=0), starts, grid, Float32(radius))
+
+
+def order_of(cells: npt.NDArray[np.uint64], words: Words) -> Longs:
+    """Returns the order of vertices by cell, path and bounces. cells: (n,) uint64. words: of their rows."""
+    paths, bounces = words[:, PATH], words[:, BOUNCES]
+    if bounces.max(initial=0) >> BOUNCE_BITS:
+        return np.lexsort((bounces, paths, cells))
+    by_path = (paths.astype(np.uint64) << np.uint64(BOUNCE_BITS)) | bounces
+    return np.argsort((cells << np.uint64(PATH_BITS + BOUNCE_BITS)) | by_path)
 
 
 @compiled
