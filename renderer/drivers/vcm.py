@@ -7,7 +7,7 @@ import numpy as np
 from renderer.camera_paths.loops import EyeBatches, take_eye_batches
 from renderer.camera_paths.paths import MOST_DEPTH
 from renderer.camera_paths.task import RANDOM
-from renderer.drivers.driver import Radiance, RenderSettings, photons_of_a_pass
+from renderer.drivers.driver import MOST_USUAL_PHOTONS, Radiance, RenderSettings
 from renderer.drivers.eye import LOOP_CODE, EyeDriver
 from renderer.drivers.pass_site import PassSite
 from renderer.drivers.search_radius import footprint_radius, pass_radius
@@ -29,9 +29,6 @@ from tracecore.workers.pool import MAP, Loop, Worker
 
 #: Paths from lamps have other random numbers than those of the eye: their seed differs in these bits.
 OF_LAMPS = np.uint64(0x9E3779B97F4A7C15)
-
-#: The first radius over that of drivers which have nothing but merging: others find the light that it loses at edges.
-SHARE_OF_RADIUS = 0.5
 
 #: Copies of vertices in memory while they are sorted.
 COPIES = 3
@@ -59,8 +56,8 @@ class VcmDriver(EyeDriver):
         super().__init__(snapshot, tracer, settings)
         if self.scene.photon_scene.flags & IN_MEDIUM:
             raise UsageError("driver 'vcm' follows no light in media that scatter; choose path+caustics or photon")
-        self.emitted = photons_of_a_pass(settings)
-        self.first_radius = settings.radius or SHARE_OF_RADIUS * footprint_radius(tracer, self.camera, settings.height)
+        self.emitted = settings.photons or min(settings.width * settings.height, MOST_USUAL_PHOTONS)
+        self.first_radius = settings.radius or footprint_radius(tracer, self.camera, settings.height)
         self.settings = replace(settings, photons=self.emitted, radius=self.first_radius)
         self.lamps = lamp_densities(self.scene, self._light_samples())
         self._connections: dict[int, Connections] = {}
