@@ -60,6 +60,15 @@ define internal ptr @NRT_MemInfo_alloc_aligned(i64 %size, i32 %align) alwaysinli
 """
 SUPPORTED = re.findall(r"(?:define|declare) .*@([\w.]+)\(", SUPPORT)
 
+#: In Numba's own instructions: what `SUPPORT` has instead, the machine that they are for, and its own functions; then
+#: variables that others could see, and how functions begin.
+_NAMES = "|".join(map(re.escape, SUPPORTED))
+_UNWANTED = re.compile(
+    rf"^(?:target |declare .*@(?:(?:{_NAMES})\(|llvm\.x86\.)).*\n|^define .*@(?:{_NAMES})\(.*\n(?:.*\n)*?}}\n", re.M
+)
+_GLOBAL = re.compile(r"= (?:common |linkonce |linkonce_odr )(?:local_unnamed_addr |unnamed_addr )?global")
+_HEAD = re.compile(r"^define (?:linkonce_odr |internal |private )?(.*?)(?: #\d+)? \{$", re.M)
+
 #: The entry: a pointer to what the function takes.
 ENTRY = """
 declare i32 @{name}(ptr, ptr, ptr)
@@ -155,18 +164,11 @@ def piece_of(call: Call, made_of: Parts) -> Piece:
 
 
 def _alone(text: str) -> str:
-    """Returns instructions of which nothing is seen from outside, with all that they call but for other pieces."""
-    text = re.sub(r"^target .*\n", "", text, flags=re.M)
-    for name in SUPPORTED:
-        text = re.sub(rf"^declare [^\n]*@{re.escape(name)}\(.*\n", "", text, flags=re.M)
-        text = re.sub(rf"^define [^\n]*@{re.escape(name)}\([^\n]*\n(.*\n)*?}}\n", "", text, flags=re.M)
-    text = re.sub(r"^declare .*@llvm\.x86\..*\n", "", text, flags=re.M)
-    text = re.sub(r"^define (linkonce_odr |internal |private )?", "define internal ", text, flags=re.M)
-    text = re.sub(
-        r"= (common |linkonce |linkonce_odr )(local_unnamed_addr |unnamed_addr )?global", "= internal global", text
-    )
-    text = re.sub(r"^(define internal .*?)( #\d+)? \{$", r"\1 alwaysinline {", text, flags=re.M)
-    return text + SUPPORT
+    """Returns instructions of which nothing is seen from outside, with all that they call but for other pieces. They
+    are megabytes, and each look at all of them takes its time."""
+    text = _UNWANTED.sub("", text)
+    text = _GLOBAL.sub("= internal global", text)
+    return _HEAD.sub(r"define internal \1 alwaysinline {", text) + SUPPORT
 
 
 def linked(code: WarpCode, entry: str) -> Any:
