@@ -95,7 +95,7 @@ CASES = [
     ),
     texture("a JPEG that is cut off", "picture", ".jpg", saved("JPEG", (64, 64))[:300]),
     texture("a JPEG of zeros", "picture", ".jpg", bytes(1000)),
-    texture("a PPM of 1e9 columns", "picture", ".ppm", b"P6 1000000000 1000000000 255\n"),
+    texture("a PPM of 1e9 columns", "1000000000 x 1000000000 pixels", ".ppm", b"P6 1000000000 1000000000 255\n"),
     texture("a PPM that is cut off", "picture", ".ppm", b"P6 8 8 255\nabc"),
     texture("a PPM of NaN", "picture", ".ppm", b"P6 nan 8 255\nabc"),
     Case("twenty pictures of 67 million pixels", partial(many_textures, 20), "pixels", is_large=True),
