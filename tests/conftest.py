@@ -2,6 +2,7 @@
 
 import gc
 import os
+import re
 import tempfile
 from pathlib import Path
 
@@ -114,6 +115,14 @@ def _folders(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def _own_folder(_folders: Path) -> None:
     """Has a test and its child processes begin in a folder of their own: none sees what a user has in another one."""
     os.chdir(tempfile.mkdtemp(dir=_folders))
+
+
+@pytest.fixture
+def tmp_path(_folders: Path, request: pytest.FixtureRequest) -> Path:
+    """A new folder, named after the test. (To number the next one, pytest would look at those of all tests before: the
+    more there are, the longer that takes.)"""
+    name = re.sub(r"\W", "_", request.node.name)[:30]
+    return Path(tempfile.mkdtemp(prefix=name, dir=_folders))
 
 
 @pytest.fixture(scope="session")
