@@ -21,6 +21,7 @@ LONGEST = (
     "tracecore/test_margins.py",
     "renderer/test_contributing.py",
     "renderer/test_shared_pictures.py",
+    "renderer/test_vcm.py",
     "renderer/test_check.py",
     "renderer/test_mitsuba_pictures.py",
     "renderer/test_bench_commands.py",

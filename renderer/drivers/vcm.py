@@ -4,9 +4,10 @@ from dataclasses import replace
 
 import numpy as np
 
+from renderer.camera_paths.bounce import make_eye_paths_ready
 from renderer.camera_paths.loops import EyeBatches, take_eye_batches
 from renderer.camera_paths.paths import MOST_DEPTH
-from renderer.camera_paths.task import RANDOM
+from renderer.camera_paths.task import OCCLUDE, RANDOM
 from renderer.drivers.driver import MOST_USUAL_PHOTONS, Radiance, RenderSettings
 from renderer.drivers.eye import LOOP_CODE, EyeDriver
 from renderer.drivers.pass_site import PassSite
@@ -23,12 +24,16 @@ from renderer.vcm.light_paths import run_light_paths
 from renderer.vcm.vertices import VERTEX_WORDS, VertexBlock, new_block, sorted_vertices
 from renderer.vcm.weights import Chances, chances_of
 from scenes.model import Snapshot
+from tracecore.compilation.cached import load_all
 from tracecore.dispatch.port import FULL, Port
 from tracecore.dispatch.tracer import Tracer
 from tracecore.workers.pool import MAP, Loop, Worker
 
 #: Paths from lamps have other random numbers than those of the eye: their seed differs in these bits.
 OF_LAMPS = np.uint64(0x9E3779B97F4A7C15)
+
+#: Paths from lamps that a pass may have: they are numbered by int32.
+MOST_PATHS = (1 << 31) - 1
 
 #: Copies of vertices in memory while they are sorted.
 COPIES = 3
@@ -54,8 +59,10 @@ class VcmDriver(EyeDriver):
 
     def __init__(self, snapshot: Snapshot, tracer: Tracer, settings: RenderSettings) -> None:
         super().__init__(snapshot, tracer, settings)
-        if self.scene.photon_scene.flags & IN_MEDIUM:
-            raise UsageError("driver 'vcm' follows no light in media that scatter; choose path+caustics or photon")
+        if settings.shading != "cpu":  # where only the CPU does
+            self._get_ready()
+        if settings.photons and settings.photons > MOST_PATHS:
+            raise UsageError(f"driver 'vcm' follows no more than {MOST_PATHS} paths from lamps in a pass")
         self.emitted = settings.photons or min(settings.width * settings.height, MOST_USUAL_PHOTONS)
         self.first_radius = settings.radius or footprint_radius(tracer, self.camera, settings.height)
         self.settings = replace(settings, photons=self.emitted, radius=self.first_radius)
@@ -63,8 +70,12 @@ class VcmDriver(EyeDriver):
         self._connections: dict[int, Connections] = {}
 
     def _get_ready(self) -> None:
+        """Has the code of loops be there. Raises `UsageError` where paths would have to be followed in fog."""
+        if self.scene.photon_scene.flags & IN_MEDIUM:
+            raise UsageError("driver 'vcm' follows no light in media that scatter; choose path+caustics or photon")
         make_joined_paths_ready(self.scene.bsdfs)
-        super()._get_ready()
+        make_eye_paths_ready(self.scene.bsdfs, OCCLUDE, columns_of(self.settings))  # for features alone
+        load_all(self.code)
 
     def _shadow_slots(self) -> int:
         """Returns one slot more, for rays that look whether vertices are in sight of each other."""
@@ -132,5 +143,6 @@ class VcmDriver(EyeDriver):
         return blocks
 
     def _run_joined(self, job: JoinedJob, port: Port, batches: EyeBatches) -> int:
-        connections = self._connections.setdefault(id(port), new_connections(port.rays.shape[2]))
-        return int(run_joined_paths(job, port, batches, connections))
+        if id(port) not in self._connections:
+            self._connections[id(port)] = new_connections(port.rays.shape[2])
+        return int(run_joined_paths(job, port, batches, self._connections[id(port)]))

@@ -31,7 +31,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from renderer.errors import FleetError, UsageError
-from renderer.fleet.cluster_access import INSTALL, NO_CERTIFICATES, Certificates
+from renderer.fleet.cluster_access import INSTALL, NO_CERTIFICATES, Certificates, connected
 from renderer.fleet.ending import await_end
 from renderer.fleet.fleet import MOST_TRIES, Common, FleetShares, Maker, Opening, Supply
 from renderer.fleet.seats import Seat, device_of, workers_of
@@ -228,7 +228,7 @@ class ClusterFleet:
                 for _ in range(self._expected):
                     self._stack.callback(_end, _started_worker(cluster.scheduler_address, scratch, security))
                 address = cluster.scheduler_address
-            client: Client = _patiently(_connected_client, address, security)
+            client: Client = _patiently(connected, address, security, PATIENCE)
             return self._stack.enter_context(client)
         except ImportError as error:
             raise UsageError(INSTALL) from error
@@ -382,21 +382,6 @@ def _alone(scratch: str) -> AbstractContextManager[Any]:
     import dask
 
     return dask.config.set({"distributed.scheduler.http.routes": [], "temporary-directory": scratch})
-
-
-def _connected_client(address: str, security: Security | None) -> Client:
-    """Returns a client that has found its scheduler. One that has not is closed here: Dask's would do so where it is
-    collected, and wait without end for a lock of its own where that is within another client's use of it.
-    """
-    from distributed import Client
-
-    client = Client.__new__(Client)
-    try:
-        Client.__init__(client, address, timeout=PATIENCE, security=security)
-    except BaseException:
-        client.close()
-        raise
-    return client
 
 
 def _patiently(make: Callable[..., Any], *words: Any, **named: Any) -> Any:

@@ -13,7 +13,7 @@ from renderer.errors import UsageError
 from renderer.settings.setting import LOCAL
 
 if TYPE_CHECKING:
-    from distributed import Security
+    from distributed import Client, Security
 
     from renderer.settings.picture import Settings
 
@@ -103,3 +103,18 @@ def _is_own(host: str) -> bool:
 
     own = {one.address.partition("%")[0] for addresses in psutil.net_if_addrs().values() for one in addresses}
     return host in own | {name.lower() for name in (socket.gethostname(), socket.getfqdn())}
+
+
+def connected(address: str, security: Security | None, patience: float) -> Client:
+    """Returns a client that has found its scheduler. One that has not is closed here: Dask's would do so where it is
+    collected, and wait without end for a lock of its own where that is within another client's use of it.
+    """
+    from distributed import Client
+
+    client = Client.__new__(Client)
+    try:
+        Client.__init__(client, address, timeout=patience, security=security)
+    except BaseException:
+        client.close()
+        raise
+    return client

@@ -1,15 +1,22 @@
 """Vertex connection and merging: each way to find a path has the same mean, and the weights of all add up to one."""
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pytest
-from driver_passes import block_means, passes, sidak_bound
+from driver_passes import block_means, opened, passes, sidak_bound
 from small_scenes import flat_snapshot, quad, sphere
+from test_fog import fog
+from test_light_kinds import KINDS
+from test_media import block, scene
 
 from renderer.drivers import DRIVERS
 from renderer.drivers.vcm import VcmDriver
+from renderer.errors import UsageError
+from renderer.film.layers import LAYER_BIAS
 from renderer.vcm import weights
+from renderer.vcm.vertices import BOUNCES, PATH, VERTEX_WORDS, order_of
 from renderer.vcm.weights import Chances, Sums, chances_of
 from scenes.model import Camera, Material
 from shaders.float32 import ZERO, Float32
@@ -146,6 +153,130 @@ def test_each_way_alone_has_the_mean_of_paths(name, ways):
         spread = np.hypot(made.std(axis=0, ddof=1) / np.sqrt(count), error)
         z = np.abs(made.mean(axis=0) - expected) - 0.03 * expected  # discs reach over edges
         assert (z / spread).max() < sidak_bound(z.size), driver
+
+
+@pytest.mark.parametrize("kind", [*KINDS, "ball"])
+def test_every_kind_of_lamp_brings_what_paths_have(kind):
+    """Outdoors, with something glossy, and a mirror that throws light back."""
+    if kind == "ball":
+        things = ball((-0.2, 0.3, 1.2), 0.2, replace(LAMP, diffuse=(0.0, 0.0, 0.0)))
+        more = {"parts": (things,)}
+    else:
+        lights, environment = KINDS[kind]
+        more = {"lights": lights, "environment": environment}
+    snapshot = corner(**more)
+    judge = passes(snapshot, "path", 400, **without_photons(SMALL)).mean(axis=(1, 2))
+    made = passes(snapshot, "vcm", 100, **(SMALL | {"radius": 0.01})).mean(axis=(1, 2))
+    error = np.hypot(judge.std(axis=0, ddof=1) / 20.0, made.std(axis=0, ddof=1) / 10.0)
+    difference = np.abs(made.mean(axis=0) - judge.mean(axis=0)) - 0.01 * judge.mean(axis=0)
+    assert (difference / error).max() < sidak_bound(3)
+
+
+def corner(*, parts=(), lights=(), environment=None):
+    """A floor and a wall, a ball of rough metal on the floor, and more."""
+    floor = quad((-1, -1, 0), (1, -1, 0), (1, 1, 0), (-1, 1, 0))
+    wall = quad((-1, 1, 0), (1, 1, 0), (1, 1, 1), (-1, 1, 1))
+    parts = [(floor, WHITE), (wall, GREY), ball((0.3, 0.2, 0.4), 0.3, GLOSSY), *parts]
+    ids = np.repeat(np.arange(len(parts)), [len(positions) for positions, _ in parts])
+    camera = Camera(eye=(0.0, -2.0, 1.2), forward=(0.0, 2.0, -0.8), up=(0.0, 0.0, 1.0), vertical_fov=50.0)
+    snapshot = flat_snapshot(
+        np.concatenate([positions for positions, _ in parts]),
+        [material for _, material in parts],
+        material_ids=ids,
+        lights=lights,
+        camera=camera,
+    )
+    return replace(snapshot, environment=environment)
+
+
+def test_light_in_absorbing_glass_and_behind_sheets_is_that_of_paths():
+    """Shadow rays, connections and paths from lamps are dimmed by the media and the panes on their way."""
+    amber = Material(kind="dielectric", transmittance=1.0, ior=1.0, absorption=(0.3, 1.0, 2.0))
+    frosted = replace(amber, ior=1.4, roughness=0.4)
+    pane = Material(kind="dielectric", transmittance=0.5, ior=0.0)
+    things = [(block(-0.9, -0.4, 0.4), frosted), (block(-0.1, 0.2, 0.5), amber)]
+    sheet = quad((-0.9, 0.5, -0.9), (-0.9, 0.5, 0.9), (0.9, 0.5, 0.9), (0.9, 0.5, -0.9))
+    snapshot = room(inside=[*things, (sheet, pane)])
+    judge = block_means(passes(snapshot, "path", 400, **without_photons(SMALL)), 3)
+    made = block_means(passes(snapshot, "vcm", 100, **(SMALL | {"radius": 0.01})), 3)
+    expected, error = judge.mean(axis=0), judge.std(axis=0, ddof=1) / 20.0
+    difference = np.abs(made.mean(axis=0) - expected) - 0.01 * expected
+    assert (difference / np.hypot(error, made.std(axis=0, ddof=1) / 10.0)).max() < sidak_bound(expected.size)
+
+
+@pytest.mark.parametrize("max_bounces", [1, 2, 3])
+def test_paths_meet_no_more_surfaces_than_asked_for(max_bounces):
+    asked = SMALL | {"max_bounces": max_bounces, "radius": 0.01}
+    judge = passes(ROOMS["glossy"], "path", 200, **without_photons(asked)).mean(axis=(1, 2))
+    made = passes(ROOMS["glossy"], "vcm", 50, **asked).mean(axis=(1, 2))
+    error = np.hypot(judge.std(axis=0, ddof=1) / 200**0.5, made.std(axis=0, ddof=1) / 50**0.5)
+    difference = np.abs(made.mean(axis=0) - judge.mean(axis=0)) - 0.01 * judge.mean(axis=0)
+    assert (difference / error).max() < sidak_bound(3)
+
+
+def test_threads_and_batches_change_no_bit():
+    made = [
+        passes(ROOMS["glass and a mirror"], "vcm", 2, **SMALL, threads=threads, batch_rays=rays)
+        for threads, rays in ((1, 4096), (2, 256), (3, 1024))
+    ]
+    assert (made[0] == made[1]).all()
+    assert (made[0] == made[2]).all()
+
+
+def test_the_cpu_shades_where_a_gpu_might():
+    with opened(ROOMS["diffuse"], "vcm", **SMALL, shading="auto") as driver:
+        assert driver.why_on_cpu
+        assert driver.render_pass(0).mean() > 0.0
+
+
+def test_vertices_of_long_paths_are_in_the_same_order():
+    """Where bounces do not fit into one number with path and cell, three are compared."""
+    numbers = np.random.default_rng(3)
+    words = np.zeros((500, VERTEX_WORDS), np.uint32)
+    words[:, PATH], words[:, BOUNCES] = numbers.integers(0, 9, 500), np.arange(500) * 7
+    cells = numbers.integers(0, 5, 500).astype(np.uint64)
+    order = order_of(cells, words)
+    expected = sorted(range(500), key=lambda k: (cells[k], words[k, PATH], words[k, BOUNCES]))
+    assert order.tolist() == expected
+    words[:, BOUNCES] = np.arange(500)
+    assert order_of(cells, words).tolist() == expected
+
+
+def test_every_path_from_a_lamp_is_accounted_for():
+    with opened(ROOMS["glossy"], "vcm", **SMALL) as driver:
+        for index in range(3):
+            driver.render_pass(index)
+        photons, rays = driver.work.photons, driver.work.rays
+    assert photons.emitted == 3 * SMALL["photons"] == photons.absorbed + photons.escaped + photons.terminated
+    assert photons.stored > photons.emitted
+    assert rays.photon > photons.emitted
+    assert rays.camera == 3 * 12 * 9
+
+
+def test_a_scene_without_lamps_is_its_backdrop():
+    with opened(
+        flat_snapshot(quad((0, 0, 0), (1, 0, 0), (1, 1, 0), (0, 1, 0)), [GREY], background=(0.1, 0.2, 0.3)), "vcm"
+    ) as driver:
+        image = driver.render_pass(0)
+    assert image.max() == pytest.approx(0.3)
+    assert driver.work.photons.emitted == 0
+
+
+def test_the_bias_of_merging_is_told():
+    """A radius as wide as the room takes light over its edges: what is told is of the size of what is lost."""
+    wide = SMALL | {"radius": 0.5, "layers": "bias"}
+    with opened(ROOMS["diffuse"], "vcm", **wide) as driver:
+        made = np.mean([driver.render_pass(k) for k in range(8)], axis=0)
+    assert np.abs(made[..., LAYER_BIAS]).mean() > 0.01 * made[..., :3].mean()
+
+
+def test_media_that_scatter_are_refused():
+    snapshot = scene((block(-1.0, 1.0), fog((1.0, 1.0, 1.0))))
+    with (
+        pytest.raises(UsageError, match="driver 'vcm' follows no light in media that scatter"),
+        opened(snapshot, "vcm"),
+    ):
+        pass
 
 
 def without_photons(settings):
