@@ -37,7 +37,7 @@ from renderer.shading.scattering import MEET, frame_at, in_frame, next_origin, p
 from renderer.simd.bsdf_kinds import BsdfKind, call_at, evaluate
 from renderer.simd.columns import WORD_BYTES, column, get, get_int, put, put3, set_column
 from renderer.simd.loops import each, each_alone, whole
-from renderer.vcm.job import JoinedJob, PathRules, Vertices, own_rules
+from renderer.vcm.job import JoinedJob, JoinRules, Vertices, own_rules
 from renderer.vcm.scattering import bent_gain
 from renderer.vcm.vertices import (
     BOUNCES,
@@ -113,26 +113,27 @@ class Ends(NamedTuple):
     shadows: ShadowRays
 
 
-class ToConnect(NamedTuple):
-    """What connections are made of. media: of the scene. has_media: whether paths know which they are in."""
+class ConnectRules(NamedTuple):
+    """Says how connections are made. join: with what. media: of the scene. has_media: whether paths know which they are
+    in."""
 
-    vertices: VertexTable
+    join: JoinRules
     connections: ConnectionTable
     media: MediaTables
     has_media: bool
 
 
 @unit(types.none)
-def connect(kind: BsdfKind, chunk: EyeChunk, count: int, rules: PathRules, tables: int, more: ToConnect) -> None:
+def connect(kind: BsdfKind, chunk: EyeChunk, count: int, rules: ConnectRules, tables: int) -> None:
     """Write a connection of each of the first `count` vertices whose random bits are drawn."""
-    each_alone(connect_vertex, count, (Vertices(kind, chunk, rules, tables), more))
+    each_alone(connect_vertex, count, (Vertices(kind, chunk, rules.join.paths, tables), rules))
 
 
 @inlined
-def connect_vertex(i: int, data: tuple[Vertices, ToConnect]) -> None:
+def connect_vertex(i: int, data: tuple[Vertices, ConnectRules]) -> None:
     """Write the connection of a vertex, if it may bring anything."""
     (kind, chunk, rules, tables), more = data
-    vertices, count = more.vertices, more.vertices.length
+    vertices, count = more.join.vertices, more.join.vertices.length
     number = min(Long(np.float64(chunk.bits[0, i]) * 2.0**-32 * count), count - 1)
     vertex = row_at(vertices, number)
     between = bounces_of(chunk.state[i]) + Long(get_int(vertex, BOUNCES)) + 2
@@ -201,7 +202,8 @@ def finish_chunk(queue: Queue, view: View, rays: tuple[int, int], ends: Ends) ->
     if queue.flags & HAS_MEDIA:
         pick_media(EYE_MEDIA, queue.wanted, view, (hits, looked))
         look_at_borders(chunk, hits, media)
-    met = (chunk, hits, own_rules(job.rules), address(scene.bsdfs.tables), table_of(job.vertices))
+    rules = JoinRules(own_rules(job.rules), table_of(job.vertices))
+    met = (chunk, hits, rules, address(scene.bsdfs.tables))
     call_at(scene.bsdfs.loops[queue.bsdf, MEET], MEET, met)
     if queue.flags & HAS_MEDIA:
         each(keep_stack, whole(hits), chunk)
@@ -217,9 +219,9 @@ def keep_stack(i: int, chunk: EyeChunk) -> None:
 
 
 @unit(types.none)
-def meet(kind: BsdfKind, chunk: EyeChunk, count: int, rules: PathRules, tables: int, vertices: VertexTable) -> None:
+def meet(kind: BsdfKind, chunk: EyeChunk, count: int, rules: JoinRules, tables: int) -> None:
     """Write the shadow rays of the first `count` connections, whose ends are looked at."""
-    each_alone(meet_vertex, count, (Vertices(kind, chunk, rules, tables), vertices))
+    each_alone(meet_vertex, count, (Vertices(kind, chunk, rules.paths, tables), rules.vertices))
 
 
 @inlined

@@ -48,13 +48,13 @@ from renderer.simd.packing import list_indices
 from renderer.vcm.connecting import (
     Connections,
     ConnectionTable,
-    ToConnect,
+    ConnectRules,
     connect,
     finish_connections,
     meet,
     places_of_connections,
 )
-from renderer.vcm.job import JoinedJob, PathRules, own_rules
+from renderer.vcm.job import JoinedJob, JoinRules, PathRules, own_rules
 from renderer.vcm.lighting import ShadowRules, add_glow, add_light_from_outside, add_shadow_rays, light_joined
 from renderer.vcm.merging import add_merged, merge
 from renderer.vcm.scattering import go_on
@@ -143,13 +143,13 @@ def advance_chunk(queue: Queue, view: View, rays: tuple[int, int], bounce: Bounc
     queued = Vertices(chunk, rules_of(job.task, 0.0), queue.bsdf)
     add_shadow_rays(job, queued, (hits, has_first), bounce.shadows)
     if len(vertices.rows) > 0:
-        table, places = table_of(vertices), places_of_connections(bounce.connections)
+        join = JoinRules(rules, table_of(vertices))
         if rules.chances.connecting > ZERO:
             draw(job.task, chunk, hits, False, (STREAM_CONNECTION, 1, 0))
-            more = ToConnect(table, places, media, (flags & HAS_MEDIA) != 0)
-            call_at(loops[queue.bsdf, CONNECT], CONNECT, (chunk, hits, rules, tables, more))
+            connecting = ConnectRules(join, places_of_connections(bounce.connections), media, (flags & HAS_MEDIA) != 0)
+            call_at(loops[queue.bsdf, CONNECT], CONNECT, (chunk, hits, connecting, tables))
         if rules.chances.merging > ZERO:
-            call_at(loops[queue.bsdf, MERGE], MERGE, (chunk, hits, rules, tables, table))
+            call_at(loops[queue.bsdf, MERGE], MERGE, (chunk, hits, join, tables))
             each_alone(add_merged, hits, (job.image, chunk))
     draw(job.task, chunk, hits, has_first, (STREAM_SCATTER, 1, 0))
     call_at(loops[queue.bsdf, GO_ON], GO_ON, (chunk, hits, rules, tables))
@@ -186,15 +186,16 @@ def loop_arguments(columns: np.dtype[Any]) -> dict[int, tuple[Any, ...]]:
     table = VertexTable(0, 0, 0, Grid(low, shape, 0.0, ZERO), ZERO)
     paths = PathRules(np.int32(0), False, Chances(ZERO, ZERO))
     of_shadows = ShadowRules(paths, 0, 0, 0, False, ZERO)
-    more = ToConnect(table, ConnectionTable(0, 0, 0, 0, 0), MediaTables(0, 0, 0), False)
+    join = JoinRules(paths, table)
+    connecting = ConnectRules(join, ConnectionTable(0, 0, 0, 0, 0), MediaTables(0, 0, 0), False)
 
-    def arguments(rules: PathRules | ShadowRules, *others: Any) -> tuple[Any, ...]:
-        return (numba.from_dtype(columns), types.int64, typeof(rules), types.int64, *map(typeof, others))
+    def arguments(rules: Any) -> tuple[Any, ...]:
+        return numba.from_dtype(columns), types.int64, typeof(rules), types.int64
 
     return {
         GO_ON: arguments(paths),
         LIGHT_JOINED: arguments(of_shadows),
-        CONNECT: arguments(paths, more),
-        MEET: arguments(paths, table),
-        MERGE: arguments(paths, table),
+        CONNECT: arguments(connecting),
+        MEET: arguments(join),
+        MERGE: arguments(join),
     }

@@ -9,7 +9,7 @@ from renderer.camera_paths.task import EyeTask
 from renderer.scene.packed_scene import CameraArrays, PackedScene
 from renderer.simd.bsdf_kinds import BsdfKind
 from renderer.vcm.lamps import LampDensities
-from renderer.vcm.vertices import LightVertices
+from renderer.vcm.vertices import LightVertices, VertexTable
 from renderer.vcm.weights import Chances
 from shaders.float32 import Doubles, Ints, Longs
 from tracecore.compilation.cached import inlined
@@ -29,6 +29,13 @@ def own_rules(rules: PathRules) -> PathRules:
     """Returns borrowed rules as the loops of BSDFs take them."""
     chances = rules.chances
     return PathRules(rules.max_bounces, rules.is_of_lamps, Chances(chances.merging, chances.connecting))
+
+
+class JoinRules(NamedTuple):
+    """Says how paths are joined with those from lamps. paths: how they go on. vertices: of those from lamps."""
+
+    paths: PathRules
+    vertices: VertexTable
 
 
 class LightJob(NamedTuple):

@@ -16,7 +16,7 @@ from renderer.shading.scattering import Frame, frame_at, in_frame, parameters_at
 from renderer.simd.bsdf_kinds import BsdfKind, evaluate
 from renderer.simd.columns import column, get_int, set_column
 from renderer.simd.loops import each_alone
-from renderer.vcm.job import PathRules, Vertices
+from renderer.vcm.job import JoinRules, Vertices
 from renderer.vcm.scattering import bent_gain
 from renderer.vcm.vertices import BOUNCES, FLUX, NORMAL, POSITION, TOWARDS, VertexTable, row_at, sums_of, vector_at
 from renderer.vcm.weights import others_by_merging, reverse_pdf, sums_at
@@ -39,9 +39,9 @@ class Place(NamedTuple):
 
 
 @unit(types.none)
-def merge(kind: BsdfKind, chunk: EyeChunk, count: int, rules: PathRules, tables: int, vertices: VertexTable) -> None:
+def merge(kind: BsdfKind, chunk: EyeChunk, count: int, rules: JoinRules, tables: int) -> None:
     """Write what paths from lamps bring the first `count` vertices of a chunk, and the bias of that."""
-    each_alone(merge_at, count, (Vertices(kind, chunk, rules, tables), vertices))
+    each_alone(merge_at, count, (Vertices(kind, chunk, rules.paths, tables), rules.vertices))
 
 
 @inlined

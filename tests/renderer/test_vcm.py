@@ -2,6 +2,7 @@
 
 import itertools
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -84,6 +85,11 @@ def random_path(numbers, surfaces):
     }
 
 
+def in_python(function: Any) -> Any:
+    """What is compiled, as it is written."""
+    return function.py_func
+
+
 def arrived(sums, distance, cosine):
     return Sums(sums.vcm * distance * distance / cosine, sums.vc / cosine, sums.vm / cosine)
 
@@ -102,7 +108,7 @@ def sums_along(path, chances, *, is_from_eye):
         else:
             at = arrived(sums, path["distances"][k if is_from_eye else k + 1], cosine)
         found[k] = at
-        sums = weights.sums_behind.py_func(at, path["cosines"][k, 1 - side], ahead[k], back[k], chances)
+        sums = in_python(weights.sums_behind)(at, path["cosines"][k, 1 - side], ahead[k], back[k], chances)
     return found, sums
 
 
@@ -116,8 +122,8 @@ def test_the_weights_of_all_ways_to_find_a_path_add_up_to_one(surfaces):
         lamp, _ = sums_along(path, chances, is_from_eye=False)
         last, connection, merging = (
             surfaces - 1,
-            weights.others_by_connection.py_func,
-            weights.others_by_merging.py_func,
+            in_python(weights.others_by_connection),
+            in_python(weights.others_by_merging),
         )
         by_hit = 1.0 / (1.0 + path["lamp_pdf"] * behind.vcm + path["leaving"] * behind.vc)
         towards = path["cosines"][last, 1] * path["leaving"] / path["lamp_pdf"]
@@ -160,11 +166,10 @@ def test_every_kind_of_lamp_brings_what_paths_have(kind):
     """Outdoors, with something glossy, and a mirror that throws light back."""
     if kind == "ball":
         things = ball((-0.2, 0.3, 1.2), 0.2, replace(LAMP, diffuse=(0.0, 0.0, 0.0)))
-        more = {"parts": (things,)}
+        snapshot = corner(parts=(things,))
     else:
         lights, environment = KINDS[kind]
-        more = {"lights": lights, "environment": environment}
-    snapshot = corner(**more)
+        snapshot = corner(lights=lights, environment=environment)
     judge = passes(snapshot, "path", 400, **without_photons(SMALL)).mean(axis=(1, 2))
     made = passes(snapshot, "vcm", 100, **(SMALL | {"radius": 0.01})).mean(axis=(1, 2))
     error = np.hypot(judge.std(axis=0, ddof=1) / 20.0, made.std(axis=0, ddof=1) / 10.0)
@@ -204,13 +209,15 @@ def test_light_in_absorbing_glass_and_behind_sheets_is_that_of_paths():
     assert (difference / np.hypot(error, made.std(axis=0, ddof=1) / 10.0)).max() < sidak_bound(expected.size)
 
 
+@pytest.mark.parametrize(("radius", "tolerance"), [(0.01, 0.01), (0.15, 0.08)], ids=["connected", "merged"])
 @pytest.mark.parametrize("max_bounces", [1, 2, 3])
-def test_paths_meet_no_more_surfaces_than_asked_for(max_bounces):
-    asked = SMALL | {"max_bounces": max_bounces, "radius": 0.01}
+def test_paths_meet_no_more_surfaces_than_asked_for(max_bounces, radius, tolerance):
+    """With wide discs nearly all is found by merging, which loses some light at edges."""
+    asked = SMALL | {"max_bounces": max_bounces, "radius": radius}
     judge = passes(ROOMS["glossy"], "path", 200, **without_photons(asked)).mean(axis=(1, 2))
     made = passes(ROOMS["glossy"], "vcm", 50, **asked).mean(axis=(1, 2))
     error = np.hypot(judge.std(axis=0, ddof=1) / 200**0.5, made.std(axis=0, ddof=1) / 50**0.5)
-    difference = np.abs(made.mean(axis=0) - judge.mean(axis=0)) - 0.01 * judge.mean(axis=0)
+    difference = np.abs(made.mean(axis=0) - judge.mean(axis=0)) - tolerance * judge.mean(axis=0)
     assert (difference / error).max() < sidak_bound(3)
 
 
