@@ -272,6 +272,9 @@ def check_driver(settings: Settings, driver_name: str) -> None:
     if GROUPS_LAYER in layers_wanted(settings) and not driver.has_light_groups:
         raise UsageError(f"driver {driver_name} does not tell lamps apart; leave {GROUPS_LAYER} out of --layers")
     if LAYER_COLUMNS[layers_for(settings)] > LAYER_COLUMNS[driver.layers]:
+        if driver.layers == "features":
+            light = ", ".join(LIGHT_LAYERS)
+            raise UsageError(f"driver {driver_name} does not tell kinds of light apart; leave {light} out of --layers")
         asked = "denoise" if layers_for(replace(settings, denoise=False)) == "beauty" else "layers"
         raise UsageError(f"driver {driver_name} makes no layers beside the picture; leave out {option(asked)}")
 

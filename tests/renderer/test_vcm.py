@@ -12,6 +12,7 @@ from test_fog import fog
 from test_light_kinds import KINDS
 from test_media import block, scene
 
+import renderer
 from renderer.drivers import DRIVERS
 from renderer.drivers.vcm import VcmDriver
 from renderer.errors import UsageError
@@ -275,6 +276,11 @@ def test_the_bias_of_merging_is_told():
     with opened(ROOMS["diffuse"], "vcm", **wide) as driver:
         made = np.mean([driver.render_pass(k) for k in range(8)], axis=0)
     assert np.abs(made[..., LAYER_BIAS]).mean() > 0.01 * made[..., :3].mean()
+
+
+def test_layers_of_light_are_refused_by_name():
+    with pytest.raises(UsageError, match="^driver vcm does not tell kinds of light apart; leave direct, "):
+        renderer.render("cornell", driver="vcm", layers="direct", size=(8, 6), passes=1, device="cpu", quiet=True)
 
 
 def test_media_that_scatter_are_refused():
