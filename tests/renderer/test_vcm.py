@@ -279,8 +279,8 @@ def test_the_bias_of_merging_is_told():
 
 
 def test_layers_of_light_are_refused_by_name():
-    with pytest.raises(UsageError, match="^driver vcm does not tell kinds of light apart; leave direct, "):
-        renderer.render("cornell", driver="vcm", layers="direct", size=(8, 6), passes=1, device="cpu", quiet=True)
+    with pytest.raises(UsageError, match=r"^driver vcm does not tell kinds of light apart; leave direct, "):
+        renderer.render("cornell", driver="vcm", layers=("direct",), size=(8, 6), passes=1, device="cpu", quiet=True)
 
 
 def test_media_that_scatter_are_refused():
