@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import sys
 import threading
+from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from renderer.plain_text import as_it_is
 from tracecore.compilation.watching import watched_by
@@ -22,6 +23,9 @@ if TYPE_CHECKING:
 #: Seconds for which something is compiled until it is shown, and from one look at the bar to the next.
 PATIENCE, STEP = 1.0, 0.25
 
+#: Machine code that passes of a driver call, see `Driver.code`.
+Code = tuple[Callable[..., Any], ...]
+
 #: A program that does a little of what needs no loop but that over eye paths.
 HELPER = "import renderer; renderer.render('cornell', driver='path', size=(8, 8), passes=1, device='cpu', quiet=True)"
 
@@ -33,16 +37,17 @@ def shown(*, quiet: bool) -> AbstractContextManager[None]:
     return nullcontext() if quiet else watched_by(CompilerBar())
 
 
-def helped() -> AbstractContextManager[None]:
+def helped(code: Code) -> AbstractContextManager[None]:
     """Has another process compile the loop over eye paths while the block does its work, if neither this loop nor that
-    over photons was ever compiled and there are cores for it.
+    over photons was ever compiled, a driver needs both, and there are cores for it. code: of the driver.
     """
     from renderer.camera_paths.loops import run_eye_paths
     from renderer.photons.tracing import run_photons
     from tracecore.compilation.unit_calls import beside, processes
 
     loops = cast("tuple[Cached, ...]", (run_eye_paths, run_photons))
-    if any(loop.has_any_code() for loop in loops) or processes() == 1:
+    needs_both = set(loops) <= set(code)
+    if not needs_both or any(loop.has_any_code() for loop in loops) or processes() == 1:
         return nullcontext()
     return beside([(HELPER, b"")])
 

@@ -144,8 +144,8 @@ def opened(plan: Plan) -> Iterator[RenderContext]:
         begin_to_load(plan.driver.code)
     snapshot = plan.snapshot()
     check_fits(plan.estimate(snapshot))
-    is_on_cpu = plan.settings.shading == "cpu"
-    helped = first_run.helped() if plan.driver.traces_photons and is_on_cpu else nullcontext()
+    has_loops = plan.driver.traces_photons and plan.settings.shading == "cpu"
+    helped = first_run.helped(plan.driver.code) if has_loops else nullcontext()
     with first_run.shown(quiet=plan.settings.quiet), helped:
         plan.note_unseen_light(snapshot)
         load_seconds = plan.load_seconds + time.perf_counter() - start

@@ -2,7 +2,7 @@
 
 from numba import types
 
-from renderer.camera_paths.bounce import cone_spread
+from renderer.camera_paths.bounce import SURE_BOUNCES, cone_spread
 from renderer.camera_paths.paths import DEPTH_MASK, EyeChunk, bounces_of, state_after, state_through
 from renderer.camera_paths.vertices import EVEN, radiance_gain, width_at
 from renderer.scene.photon_scene import SHEET
@@ -30,9 +30,6 @@ from shaders.shading_normals import shading_normal_correction
 from shaders.vector import Vec3, dot, largest, multiply, scale
 from tracecore.compilation.cached import inlined
 from tracecore.compilation.units import unit
-
-#: Surfaces after which Russian roulette may end a path of the eye.
-SURE_BOUNCES = Int(3)
 
 #: The direction along the normal, in the frame of a surface.
 UP = (ZERO, ZERO, ONE)

@@ -16,6 +16,7 @@ from data_files import data_text
 import renderer
 from renderer.camera_paths.loops import run_eye_paths
 from renderer.commands import COMMANDS
+from renderer.drivers import DRIVERS
 from renderer.errors import UsageError
 from renderer.photons.tracing import run_photons
 from renderer.run import first_run
@@ -86,10 +87,17 @@ def test_a_second_run_compiles_nothing_and_loads_its_own_loop_alone(tmp_path: Pa
 
 
 @pytest.mark.parametrize(
-    ("there", "cores", "count"), [((), 2, 1), ((run_photons,), 2, 0), ((run_eye_paths,), 2, 0), ((), 1, 0)]
+    ("there", "cores", "driver", "count"),
+    [
+        ((), 2, "photon", 1),
+        ((run_photons,), 2, "photon", 0),
+        ((run_eye_paths,), 2, "photon", 0),
+        ((), 1, "photon", 0),
+        ((), 2, "vcm", 0),
+    ],
 )
-def test_a_first_run_of_a_photon_driver_has_another_process_help(there, cores, count, monkeypatch):
-    """There: loops of which the cache has code."""
+def test_a_first_run_of_a_photon_driver_has_another_process_help(there, cores, driver, count, monkeypatch):
+    """There: loops of which the cache has code. `vcm` has loops of its own."""
     started: list[Any] = []
 
     def note(programs: list[Any]) -> AbstractContextManager[None]:
@@ -99,7 +107,7 @@ def test_a_first_run_of_a_photon_driver_has_another_process_help(there, cores, c
     monkeypatch.setattr(Cached, "has_any_code", lambda loop: loop in there)
     monkeypatch.setattr(unit_calls, "processes", lambda: cores)
     monkeypatch.setattr(unit_calls, "beside", note)
-    with first_run.helped():
+    with first_run.helped(DRIVERS[driver].code):
         assert started == [(first_run.HELPER, b"")] * count
 
 
