@@ -202,7 +202,7 @@ def test_a_device_that_there_is_not_is_told_where_it_is_chosen() -> None:
 
 def test_only_processes_that_shade_on_the_cpu_are_helped_with_its_loops(monkeypatch: pytest.MonkeyPatch) -> None:
     helped: list[str] = []
-    monkeypatch.setattr(first_run, "helped", lambda: nullcontext(helped.append("helped")))
+    monkeypatch.setattr(first_run, "helped", lambda code: nullcontext(helped.append("helped")))
     for shading in ("cpu", "auto"):
         renderer.render("cornell", size=(4, 3), passes=1, photons=10, device="cpu", shading=shading, quiet=True)
     assert helped == ["helped"]
