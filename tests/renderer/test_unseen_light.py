@@ -30,7 +30,7 @@ def note(driver, snapshot):
 def test_the_path_driver_says_what_it_cannot_see():
     assert note("path", scene(Material(), GLASS)) == (
         "driver 'path' cannot see light of point lights that comes through mirrors or glass (material 'glass'); "
-        "'photon', 'sppm', 'path+caustics', 'gather' and 'photons-only' can"
+        "'photon', 'sppm', 'path+caustics', 'gather', 'photons-only' and 'vcm' can"
     )
 
 

@@ -134,7 +134,8 @@ def test_every_driver_shows_a_linear_ramp(tmp_path, name, driver):
     inner = (slice(1, -1), slice(1, -1))  # at borders a search finds fewer photons, and at corners the ramp bends
     seen = (pictures[(slice(None), *inner)], expected[inner])
     bound = sidak_bound(seen[1].size)
-    assert deviation(*seen, tolerance=0.05 if driver == "photons-only" else 1e-5).max() < bound
+    has_discs = driver in ("photons-only", "vcm")  # for direct light too, which they lose at borders
+    assert deviation(*seen, tolerance=0.05 if has_discs else 1e-5).max() < bound
 
 
 def test_a_large_mesh_has_means(monkeypatch):
