@@ -28,16 +28,16 @@ from renderer.photons.emission import EMITTER_BYTES, GOLDEN, bits_of
 from renderer.photons.media import go_through_borders, keep_media, look_at_borders
 from renderer.scene.media import tables_of
 from renderer.scene.photon_scene import HAS_MEDIA
-from renderer.shading.chunks import ALL_BITS, Long, View
+from renderer.shading.chunks import ALL_BITS, RAY_DIRECTION, Long, View
 from renderer.shading.queues import Queue, Walk, count_hits, places_of, shade_queues, triangles_of
 from renderer.shading.scattering import GO_ON
 from renderer.simd.bsdf_kinds import call_at
-from renderer.simd.columns import WORD_BYTES, column, get, get3, get_word, put, put3
+from renderer.simd.columns import WORD_BYTES, column, get, get3, get_word, put, put3, set_column
 from renderer.simd.loops import each_alone, each_ray, whole
 from renderer.vcm.job import LightJob, own_rules
 from renderer.vcm.lamps import sums_of_first
 from renderer.vcm.vertices import ABSORBED, COUNT, CUT, ESCAPED, RAYS, ROW_BYTES, VertexBlock, put_vertex
-from renderer.vcm.weights import arrive, sums_before
+from renderer.vcm.weights import arrive, cosine_at, sums_before
 from shaders.environment import sky_of
 from shaders.float32 import INFINITY, ONE, ZERO, Float32
 from shaders.lights.kind import Emission, Emitter
@@ -124,11 +124,10 @@ def arrive_from_lamp(i: int, data: tuple[LightJob, EyeChunk]) -> None:
     if bounces_of(chunk.state[i]) > 0:
         arrive(i, sums_before(i, chunk), chunk)
         return
-    lamp, ray, normal = Long(chunk.unmapped[0, i]), column(chunk.ray, i), column(chunk.normal, i)
-    cosine = abs(ray[0] * normal[0] + ray[1] * normal[1] + ray[2] * normal[2])
+    lamp, ray, cosine = Long(chunk.unmapped[0, i]), column(chunk.ray, i), cosine_at(i, column(chunk.ray, i), chunk)
     towards = (column(chunk.position, i), scale(ray, -ONE), chunk.behind[i] + chunk.distance[i])
     first = sums_of_first(job.scene, (job.lamps, lamp), towards, cosine, job.rules.chances.connecting)
-    chunk.weight[0, i], chunk.weight[1, i], chunk.weight[2, i] = first.vcm, first.vc, first.vm
+    set_column(chunk.weight, i, (first.vcm, first.vc, first.vm))
 
 
 @inlined
@@ -157,18 +156,14 @@ def start_light_paths(job: LightJob, batch: EyeBatch, kept: int, room: int, thre
 @inlined
 def start_light_path(job: LightJob, batch: EyeBatch, i: int, number: np.uint32, shift: tuple[Bits4, np.uint32]) -> None:
     """Let a path leave a lamp. i: where it goes in the batch. number: of the path. shift: of all random numbers."""
-    lights, rays, paths, step = (
-        job.scene.lights,
-        address(batch.rays),
-        address(batch.paths),
-        WORD_BYTES * batch.rays.shape[1],
-    )
+    lights, step = job.scene.lights, WORD_BYTES * batch.rays.shape[1]
+    rays, paths = address(batch.rays), address(batch.paths)
     spread = np.uint32(np.uint32(number * GOLDEN) + shift[1])
     row = interval(lights.cumulative, np.float64(spread) * 2.0**-32)
     photon = leave(job, row, bits_of(number, shift[0]))
     put3(rays, step, i, photon.origin)
     put(rays + 3 * step, i, ZERO)
-    put3(rays + 4 * step, step, i, photon.direction)
+    put3(rays + RAY_DIRECTION * step, step, i, photon.direction)
     put(rays + 7 * step, i, INFINITY)
     put(paths + EYE_PIXEL * step, i, number)
     put(paths + EYE_STATE * step, i, np.uint32(0))

@@ -73,9 +73,8 @@ def arrive(i: int, sums: Sums, chunk: EyeChunk) -> None:
     distance = chunk.behind[i] + chunk.distance[i]
     cosine = cosine_at(i, column(chunk.ray, i), chunk)
     per_cosine = ONE / cosine if cosine > ZERO else ZERO
-    set_column(
-        chunk.weight, i, (sums.vcm * distance * distance * per_cosine, sums.vc * per_cosine, sums.vm * per_cosine)
-    )
+    by_ends = sums.vcm * distance * distance
+    set_column(chunk.weight, i, (by_ends * per_cosine, sums.vc * per_cosine, sums.vm * per_cosine))
 
 
 @inlined
