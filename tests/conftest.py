@@ -118,6 +118,14 @@ def _own_folder(_folders: Path) -> None:
     os.chdir(tempfile.mkdtemp(dir=_folders))
 
 
+@pytest.fixture(autouse=True)
+def _frames_are_made_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Has one process make the frames of a film, however many cores there are."""
+    from renderer.run.members import small_frames
+
+    monkeypatch.setattr(small_frames, "usable_cores", lambda: 1)
+
+
 @pytest.fixture
 def tmp_path(_folders: Path, request: pytest.FixtureRequest) -> Path:
     """A new folder, named after the test. (To number the next one, pytest would look at those of all tests before: the

@@ -204,9 +204,7 @@ PICTURES: Keys = CIRCUMSTANCES | {
 
 #: What the threads of a film of one process do, by the keys of its statistics.
 FILM_ROWS: Keys = {
-    key: meaning
-    for key, meaning in OF_FILMS.items()
-    if key not in ("seconds.wall", "seconds.main.wait_members", "seconds.main.writing")
+    key: meaning for key, meaning in OF_FILMS.items() if key not in ("seconds.wall", "seconds.main.wait_members")
 }
 
 FILM: Keys = CIRCUMSTANCES | {

@@ -211,10 +211,10 @@ def run(arguments: argparse.Namespace) -> int:
             from renderer.commands.wrong_rays import wrong_ray_kept
 
             stack.enter_context(wrong_ray_kept(arguments, output_of(arguments, settings.driver)))
-        if settings.is_shared and not arguments.dry_run:
-            from renderer.run.members.open_fleet import members_ahead
+        if (settings.is_shared or arguments.frames is not None) and not arguments.dry_run:
+            from renderer.run.members.small_frames import begun_ahead
 
-            stack.enter_context(members_ahead(settings))
+            stack.enter_context(begun_ahead(settings, arguments.frames))
         is_finished = make(arguments, settings)
     return 0 if is_finished else 130
 
@@ -385,6 +385,7 @@ def _make_frames(arguments: argparse.Namespace, settings: Settings) -> bool:
     from renderer.film.video import check_video_size
     from renderer.run.members.frame_member import frames_by
     from renderer.run.members.open_fleet import open_fleet
+    from renderer.run.members.small_frames import shared_out
     from renderer.run.memory import check_fits
     from renderer.run.picture.picture_files import asked
     from renderer.run.render_call import check_output, plan_picture
@@ -409,6 +410,7 @@ def _make_frames(arguments: argparse.Namespace, settings: Settings) -> bool:
     plan = replace(plan, asked=wanted, film_time=film_time)
     first = plan.snapshot(frame=arguments.frames[0])
     check_video_size(path, plan.driver_settings(first).film_size)
+    plan = shared_out(plan, first, len(arguments.frames))
     if arguments.dry_run:
         return _tell_memory(plan, is_frame=True)
     make_default_folder([path, settings.timeline])
@@ -416,15 +418,14 @@ def _make_frames(arguments: argparse.Namespace, settings: Settings) -> bool:
     _check_outputs(arguments, plan, [*order.own_files, *order.frame_files_there()])
     check_fits(plan.estimate(first, is_frame=True))
     plan.note_unseen_light(first)
-    clock.begin("pilot")
-    with nothing_saved():
-        plan = with_exposure(plan, is_shown=is_shown)
-    clock.begin("start")
-    order = replace(order, picture=plan)
     report = FrameReport(path, arguments.frames, quiet=settings.quiet)
     with open_fleet(plan.settings) as fleet:
-        if fleet is not None:
-            order = replace(order, elsewhere=frames_by(plan, order.seeds, fleet))
+        clock.begin("pilot")
+        with nothing_saved():
+            plan = with_exposure(plan, is_shown=is_shown)
+        clock.begin("start")
+        elsewhere = None if fleet is None else frames_by(plan, order.seeds, fleet)
+        order = replace(order, picture=plan, elsewhere=elsewhere)
         is_finished = make_sequence(order, report)
     report.end(is_finished)
     return is_finished

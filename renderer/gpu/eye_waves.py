@@ -127,7 +127,7 @@ class EyeWaves:
     ) -> None:
         self._tracer = tracer
         with tracer.vacant_gpu("cannot begin to shade eye paths"):
-            arrays, free, pixels = DeviceArrays(tracer.gpu), tracer.gpu.driver.memory_left()[0], job.pixels
+            arrays, free, pixels = DeviceArrays(tracer.gpu), tracer.gpu.own_room(), job.pixels
             scene, made_of = numbered(job)
             per_pixel = 8 * (job.image.shape[1] + 2 * (len(job.lookup.radii) > 0))
             fitting = int(0.5 * IMAGE_SHARE * free) // (per_pixel * job.size[0] * job.size[1] + pass_bytes)

@@ -162,7 +162,7 @@ class PhotonWaves:
         self._scenes: dict[int, tuple[PackedScene, PackedScene]] = {}
         with tracer.vacant_gpu("cannot begin to shade photons"):
             self._arrays, (_, made_of) = DeviceArrays(tracer.gpu), with_loops(scene, photon_units())
-            warps, free = max(tracer.gpu.multiprocessors * WARPS, passes), tracer.gpu.driver.memory_left()[0]
+            warps, free = max(tracer.gpu.multiprocessors * WARPS, passes), tracer.gpu.own_room()
             room = min(int(PHOTON_SHARE * free) // PHOTON_BYTES, MOST_PHOTONS)
             room = max(room // passes, 2 * AHEAD * warps * CAPACITY)
             there = self._on_gpu(scene)

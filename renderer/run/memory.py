@@ -44,8 +44,8 @@ ADAPTIVE_COLUMNS = 4
 #: Films of each member that adds its passes up: one that is made, and one on its way.
 RUNS_AT_ONCE = 2
 
-#: Frames of a sequence whose files are written at once, each by a thread of its own.
-WRITERS = 2
+#: Frames of a sequence whose files are written at once, each by a thread of its own; where processes share them out.
+WRITERS, MEMBERS_WRITERS = 2, 4
 
 #: What helps where there is too little memory for a picture.
 REMEDY = "use a smaller --size, fewer --photons or a smaller scene"
@@ -137,6 +137,9 @@ def picture_bytes(
         from renderer.drivers.driver import pass_bytes
 
         parts["the next two frames"] = 2 * parts["triangles"] + pass_bytes(driver, settings)
+    elif sharing.is_by_frames:
+        parts["the next frame of each"] = parts["triangles"]
+        parts["frames to be written"] = MEMBERS_WRITERS * of_picture["film"]
     return Estimate(parts | {name: pictures * size for name, size in of_picture.items()}, processes)
 
 

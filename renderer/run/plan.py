@@ -199,19 +199,19 @@ class Plan:
 
         is_frame: whether it is one of a sequence.
         """
-        sharing = Sharing(self._members, is_frame)
+        sharing = Sharing(self.members_here, is_frame)
         return picture_bytes(snapshot, self.driver, self.settings_of_each(snapshot), self.settings.passes, sharing)
 
     def settings_of_each(self, snapshot: Snapshot) -> RenderSettings:
         """Returns the settings of the driver in each process that makes passes of a snapshot's picture."""
         chosen, settings = self.settings, self.driver_settings(snapshot)
-        members = self._members
+        members = self.members_here
         if members == 0 or (chosen.cluster is not None and settings.threads is not None):
             return settings
         return replace(settings, threads=max(1, (settings.threads or usable_cores()) // members))
 
     @property
-    def _members(self) -> int:
+    def members_here(self) -> int:
         """Returns how many other processes of this host make passes."""
         if not self.settings.is_shared:
             return 0

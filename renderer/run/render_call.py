@@ -174,6 +174,7 @@ def plan_picture(scene: AnyScene, settings: Settings, *, is_sequence: bool = Fal
     taken: dict[str, Any] = {"threads": bounded_threads(settings.threads)}
     if settings.driver not in (None, AUTO_DRIVER):
         check_driver(settings, settings.driver)
+    check_shading(settings, is_sequence=is_sequence)
     check_motion(settings, scene, is_sequence=is_sequence)
     check_files(settings, is_sequence=is_sequence)
     start = time.perf_counter()
@@ -207,9 +208,8 @@ def plan_picture(scene: AnyScene, settings: Settings, *, is_sequence: bool = Fal
     for key, value in proposed.items():  # where nothing is said, but for what the driver has no use for
         if getattr(settings, key) is None and (key in driver.takes or key not in DRIVER_SETTINGS):
             taken[key] = value
-    seconds = time.perf_counter() - start
     settings = replace(settings, **taken | {"driver": name})
-    return Plan(scene=scene, settings=settings, driver=driver, load_seconds=seconds)
+    return Plan(scene=scene, settings=settings, driver=driver, load_seconds=time.perf_counter() - start)
 
 
 def chosen_driver(settings: Settings, scene: Scene | Snapshot, name: str) -> str:
@@ -260,8 +260,6 @@ def check_driver(settings: Settings, driver_name: str) -> None:
     for name in DRIVER_SETTINGS:
         if name not in driver.takes and getattr(settings, name) is not None:
             raise UsageError(f"{option(name)} does nothing for the driver {driver_name}; leave it out")
-    if settings.is_shared and settings.shading != "cpu":
-        raise UsageError(f"--shading {settings.shading}: other processes shade on their CPUs; leave it out")
     for name, (field, lack) in NEEDED.items():
         if getattr(settings, name) is not None and not getattr(driver, field):
             raise UsageError(f"driver {driver_name} {lack}")
@@ -326,6 +324,12 @@ def check_output(settings: Settings, path: Path) -> None:
         raise UsageError(f"--layers needs a file that can hold them; name an .exr instead of '{path}' with -o")
     if settings.denoise and suffix == ".npy":
         raise UsageError(f"--denoise is for .png and .exr; '{path}' holds the picture as it is; leave it out")
+
+
+def check_shading(settings: Settings, *, is_sequence: bool) -> None:
+    """Raise `UsageError` where a GPU is to shade passes that are shared out; of sequences it may, whole frames are."""
+    if settings.is_shared and settings.shading != "cpu" and not is_sequence:
+        raise UsageError(f"--shading {settings.shading}: passes of other processes are shaded by CPUs; leave it out")
 
 
 def check_motion(settings: Settings, scene: AnyScene, *, is_sequence: bool) -> None:

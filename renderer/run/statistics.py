@@ -110,7 +110,6 @@ OF_FILMS = {
     "seconds.main.finish": "to finish pictures: their statistics and noise, and to close drivers",
     "seconds.main.wait_writer": "to wait for the writer, until the files of a frame are written",
     "seconds.main.wait_members": "to wait for frames of other processes, for --gpus and --cluster",
-    "seconds.main.writing": "to write those",
     "seconds.main.animation": "to write the one file of all frames",
     "seconds.main.rest": "for all else, such as telling of frames",
     "seconds.player.playing": "meanwhile in the player: to place frames at their times, and look at those to be kept",

@@ -9,6 +9,7 @@ import pytest
 
 import renderer
 import tracecore
+from renderer import cli
 from renderer.drivers import find_driver, photon
 from renderer.drivers.driver import RenderSettings, Work, within_crop
 from renderer.drivers.eye import EyeDriver
@@ -225,9 +226,21 @@ def test_only_the_tracer_of_a_gpu_has_one_to_shade_on():
     assert renderer.render("cornell", shading="auto", **what).statistics["shading"] == "cpu"
 
 
-def test_other_processes_shade_on_their_cpus():
-    with pytest.raises(UsageError, match="--shading auto: other processes shade on their CPUs; leave it out"):
+def test_passes_that_are_shared_out_are_shaded_by_cpus():
+    with pytest.raises(UsageError, match="--shading auto: passes of other processes are shaded by CPUs; leave it out"):
         renderer.render("cornell", shading="auto", cluster="local:2", device="cpu")
+
+
+@pytest.mark.gpu
+def test_frames_of_processes_that_share_a_gpu_have_the_bits_of_the_loops(gpu, tmp_path):
+    words = ["render", "museum:10k", "--frames", "0:7", "--size", "96x72", "--passes", "3", "--photons", "20000"]
+    there = ["--device", "gpu", "--shading", "gpu"]
+    ways = {"one": there, "two": [*there, "--cluster", "local:2"], "loops": ["--device", "cpu"]}
+    for name, way in ways.items():
+        assert cli.main([*words, *way, "--quiet", "-o", f"{tmp_path}/{name}.gif"]) == 0
+    for frame in range(8):
+        one, two, loops = ((tmp_path / f"{name}-{frame:04}.png").read_bytes() for name in ways)
+        assert one == two == loops
 
 
 class WavesOfLoops:

@@ -22,12 +22,14 @@ from renderer.fleet.seats import Seat
 from renderer.gpu import eye_waves
 from renderer.photons.lookup import no_photons
 from renderer.run import memory
+from renderer.run.members import picture_member
 from renderer.run.members.picture_member import MemberOrder
 from renderer.run.photon_run.rounds import photon_run_bytes
 from renderer.run.render_call import plan_picture
 from renderer.settings.picture import Settings
 from scenes.files.memory import limit_memory, needed_bytes, own_bytes, share_memory, usable_bytes
 from scenes.model import Texture
+from tracecore.cuda import device as gpu_device
 from tracecore.cuda.device import gpu_unavailable_reason
 from tracecore.kernels.strategies import find_strategy
 from tracecore.threads import usable_cores
@@ -77,6 +79,8 @@ def test_members_take_a_scene_and_passes_each_and_have_the_film_and_shared_maps_
     alone, shared, by_frames = (parts(PhotonDriver, sharing) for sharing in (memory.ALONE, two, frames))
     assert shared["triangles"] == by_frames["triangles"] == 3 * alone["triangles"]
     assert shared["film"] == alone["film"] == by_frames["film"] // 2
+    assert by_frames["frames to be written"] == memory.MEMBERS_WRITERS * alone["film"]
+    assert by_frames["the next frame of each"] == 3 * alone["triangles"]
     ahead = parts(PhotonDriver, memory.Sharing(is_by_frames=True))
     assert {name: size for name, size in ahead.items() if alone.get(name) != size} == {
         "the next two frames": 2 * alone["triangles"] + pass_bytes(PhotonDriver, settings),
@@ -122,6 +126,14 @@ def test_a_member_takes_its_part_of_the_memory_of_its_host(cornell):
     there = usable_bytes()
     share_memory(None, 4)
     assert usable_bytes() == pytest.approx(there / 4, rel=0.2)  # type: ignore[operator]
+
+
+def test_members_leave_room_for_each_other_on_a_gpu(cornell, monkeypatch):
+    order = MemberOrder(scene=cornell, settings=Settings(driver="path"))
+    monkeypatch.setitem(gpu_device._sharers, "processes", 1)
+    monkeypatch.setattr(picture_member, "gpu_count", lambda: 2)
+    order.plan(Seat(0, "gpu:1", 1, neighbours=5))
+    assert gpu_device._sharers["processes"] == 3
 
 
 def test_threads_of_a_member_decide_how_many_passes_it_has_under_way(cornell):

@@ -427,8 +427,10 @@ def test_the_pilot_of_a_film_is_the_same_whatever_only_noise_depends_on(dim):
     more = {"passes": 1, "seed": 7, "photons": 9, "radius": 0.1, "guide_share": 0.5, "time_limit": 1.0}
     more |= {"crop": (0, 0, 4, 4), "draft": True, "shutter": 0.5, "denoise": False, "target_noise": 0.1, "quiet": True}
     assert pilot(**more) == usual
-    shared = pilot(cluster="local:2", kernel="while-while", device="gpu")
-    assert shared == replace(usual, device="cpu")
+    traced = {"kernel": "while-while", "device": "gpu", "shading": "gpu"}
+    assert pilot(cluster="local:2", **traced) == pilot(**traced) == replace(usual, **traced)
+    elsewhere = pilot(cluster="tcp://127.0.0.1:8786", **traced)  # where this process may have no such device
+    assert elsewhere == replace(usual, device="cpu")
 
 
 def test_white_is_that_of_the_pilot(tmp_path):

@@ -629,6 +629,14 @@ def test_a_full_memory_is_told_as_such(cuda: FakeCuda, monkeypatch: pytest.Monke
     assert "install" not in str(gpu_unavailable_reason(0))
 
 
+def test_processes_that_share_a_gpu_leave_room_for_each_other(cuda: FakeCuda, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(gpu_device._sharers, "processes", 1)
+    cuda.free_bytes, device = 1000, find_device(0)
+    assert device.own_room() == 1000
+    gpu_device.share_gpus(3)
+    assert device.own_room() == 333
+
+
 @pytest.mark.parametrize("tables", [None, CUTOUTS])
 def test_a_scene_without_room_is_refused_before_memory_is_taken(cuda: FakeCuda, tables: CutoutTables | None) -> None:
     strategy = find_strategy("while-while")

@@ -44,6 +44,9 @@ _kept_for_good: list[Any] = []
 #: All that there are.
 _devices: "weakref.WeakSet[CudaDevice]" = weakref.WeakSet()
 
+#: Processes that share each GPU, with this one.
+_sharers = {"processes": 1}
+
 
 @functools.cache
 def gpu_unavailable_reason(index: int | None = None) -> str | None:
@@ -171,6 +174,12 @@ class CudaDevice:
                 self._modules[cubin] = self.driver.load_module(cubin)
             return self._modules[cubin]
 
+    def own_room(self) -> int:
+        """Returns how many bytes of its free memory this process may take, a part of it where `share_gpus` says so; the
+        calling thread is attached.
+        """
+        return self.driver.memory_left()[0] // _sharers["processes"]
+
     def check_room(self, count: int, things: str, size: int) -> None:
         """Raises `DeviceError` where so many bytes are not free, before any are taken; the calling thread is attached.
 
@@ -248,6 +257,11 @@ def gpu_count() -> int:
 def device_architecture(index: int | None = None) -> str:
     """Returns what to compile for, such as "sm_90". index: of the GPU, None for the current one."""
     return find_device(index).architecture
+
+
+def share_gpus(processes: int) -> None:
+    """Leaves room on each GPU for other processes that begin with this one. processes: of each GPU, with this one."""
+    _sharers["processes"] = processes
 
 
 def gpu_name(index: int | None = None) -> str:

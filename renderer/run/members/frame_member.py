@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import time
+import threading
 from collections.abc import Callable, Generator
 from contextlib import closing
 from dataclasses import dataclass, replace
@@ -13,7 +13,7 @@ from renderer.fleet.fleet import Items, Opening
 from renderer.plugins import loaded_files
 from renderer.run.members.picture_member import MemberOrder
 from renderer.run.resuming.frame_key import frame_key
-from renderer.run.sequence.frame_maker import FrameMaker, PlayedFrame
+from renderer.run.sequence.frame_maker import FrameMaker
 from renderer.run.sequence.sequence_order import MadeFrame, Seeds, of_frame
 from tracecore.compilation.cached import begin_to_load
 
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from renderer.fleet.fleet import Fleet
     from renderer.fleet.seats import Seat
     from renderer.run.plan import Plan
+    from renderer.scene.packed_scene import PackedScene
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,28 +52,34 @@ class SequenceFrame:
 
 
 class FrameMember:
-    """Makes frames, one after the other; from one to the next the tree is fitted or built anew."""
+    """Makes frames, one after the other; from one to the next the tree is fitted or built anew.
 
-    window = 1
+    Two threads ask for frames: while passes of one are made, the next is played and packed.
+    """
+
+    window = 2
 
     def __init__(self, order: FramesOrder, seat: Seat) -> None:
         self._seeds = order.seeds
         plan = replace(order.picture.plan(seat), white=order.white, film_time=order.film_time)
         begin_to_load(plan.driver.code)
         self._maker = FrameMaker(plan)
+        self._packed: PackedScene | None = None
+        self._playing, self._rendering = threading.Lock(), threading.Lock()
 
     def report(self) -> None:
         """Returns nothing: what a member has to say is in the statistics of its frames."""
 
     def make(self, frame: SequenceFrame) -> MadeFrame:
         """Returns a frame."""
-        start, of_all = time.perf_counter(), self._maker.plan
-        snapshot, plan = of_all.snapshot(frame=frame.number), of_frame(of_all, self._seeds, frame.number)
-        played = PlayedFrame(frame.number, snapshot, time.perf_counter() - start)
-        picture = self._maker.render(self._maker.open(plan, played))
+        with self._playing:
+            played = self._maker.played(frame.number, self._packed)
+            self._packed, plan = played.packed, of_frame(self._maker.plan, self._seeds, frame.number)
+        with self._rendering:
+            picture = self._maker.render(self._maker.open(plan, played))
         if picture is None:
             raise RenderError(f"{frame} has no pass")
-        return MadeFrame(picture, frame_key(plan, snapshot, picture.passes))
+        return MadeFrame(picture, frame_key(plan, played.snapshot, picture.passes))
 
     def close(self) -> None:
         """Does nothing: what a frame needs is opened for it."""

@@ -22,6 +22,7 @@ from renderer.scene.render_context import context_of
 from renderer.settings.picture import UNSHARED
 from scenes.files.memory import share_memory
 from tracecore.compilation.cached import begin_to_load
+from tracecore.cuda.device import gpu_count, share_gpus
 from tracecore.dispatch.tracer import TracerStatistics
 from tracecore.threads import run_in_thread
 
@@ -53,6 +54,8 @@ class MemberOrder:
         much as each of the others, and as the process that they belong to.
         """
         share_memory(self.settings.memory, seat.neighbours + 1)
+        if seat.device.startswith("gpu"):
+            share_gpus(-(-seat.neighbours // gpu_count()))
         own = replace(
             self.settings,
             device=seat.device,

@@ -55,15 +55,15 @@ def pilot_frames(scene: Scene | Snapshot) -> list[int]:
 
 def pilot_settings(plan: Plan) -> Settings:
     """Returns the settings of the pilot's frames: those of the film that say what light there is, and where this
-    process traces; CPUs do where others make the film, as this process may have no device.
+    process traces; CPUs do where other hosts make the film, as this process may have no device.
     """
     chosen = plan.settings
     uncropped = replace(plan, settings=replace(chosen, crop=None, draft=False))
     full = uncropped.driver_settings(plan.snapshot(frame=0))
     share = PILOT_SIDE / max(full.width, full.height)
     size = (max(1, round(full.width * share)), max(1, round(full.height * share)))
-    cpu = {"device": "cpu", "kernel": None, "dispatch": None}
-    here: dict[str, Any] = UNSHARED | cpu if chosen.is_shared else {}
+    cpu = {"device": "cpu", "kernel": None, "dispatch": None, "shading": "cpu"}
+    here: dict[str, Any] = UNSHARED if plan.members_here or not chosen.is_shared else UNSHARED | cpu
     noise: dict[str, Any] = {"photons": None, "radius": None, "guide_share": None, "seed": 0, "time_limit": None}
     noise |= {"target_noise": None, "adaptive": False, "layers": False, "denoise": False}
     noise |= {"shutter": None, "motion_samples": None}

@@ -85,15 +85,18 @@ class FrameMaker:
         """Yields frames in order; while one is in use, the next is played. frames: their numbers, at least one."""
         with ThreadPoolExecutor(1, "player") as player:
             numbers = iter(frames)
-            coming = player.submit(self._play, next(numbers), None)
+            coming = player.submit(self.played, next(numbers), None)
             for frame in numbers:
                 ready = coming.result()
-                coming = player.submit(self._play, frame, ready.packed)
+                coming = player.submit(self.played, frame, ready.packed)
                 yield ready
             yield coming.result()
 
-    def _play(self, frame: int, before: PackedScene | None) -> PlayedFrame:
-        """Plays the scene at a frame, and packs it unless the frame is there already. before: another frame's."""
+    def played(self, frame: int, before: PackedScene | None) -> PlayedFrame:
+        """Returns a frame: plays the scene there, and packs it unless the frame is there already.
+
+        before: what was packed of another frame.
+        """
         with self.clock.meanwhile("player", "playing", frame):
             start = time.perf_counter()
             snapshot = self.plan.snapshot(frame=frame)

@@ -15,7 +15,7 @@ from renderer.atomic_file import write_each
 from renderer.film.animation import animation_of
 from renderer.interrupts import interruptible
 from renderer.run import statistics, timeline
-from renderer.run.memory import WRITERS
+from renderer.run.memory import MEMBERS_WRITERS, WRITERS
 from renderer.run.picture.picture_files import statistics_path
 from renderer.run.resuming.frame_key import frame_key
 from renderer.run.sequence.finished_frames import finished_frame, write_finished
@@ -51,10 +51,9 @@ def make_sequence(order: SequenceOrder, report: Callable[[int, Statistics, bool]
     report: is called for each frame, with its statistics, and whether it was there already.
     """
     rows = []
-    make = _frames_here if order.elsewhere is None else _frames_elsewhere
     animation = animation_of(order.path, order.frames_per_second)
     try:
-        with interruptible(), closing(make(order)) as frames:
+        with interruptible(), closing(_frames(order)) as frames:
             for frame, figures, is_kept in frames:
                 rows.append(figures)
                 if animation is not None:
@@ -72,14 +71,14 @@ def make_sequence(order: SequenceOrder, report: Callable[[int, Statistics, bool]
     return True
 
 
-def _frames_here(order: SequenceOrder) -> Generator[tuple[int, Statistics, bool]]:
+def _frames(order: SequenceOrder) -> Generator[tuple[int, Statistics, bool]]:
     """Yields all frames in order, each with its statistics and whether it was there already. Where one fails, those
     before are finished and yielded first.
 
-    While passes of a frame are made, the next one is opened, the one after it played and packed, and files are written
-    of the `WRITERS` before.
+    While frames are made, files are written of the ones before, as many as there are writers.
     """
-    with ThreadPoolExecutor(WRITERS, "writer") as writers, closing(_rendered_frames(order, writers)) as rendered:
+    make, count = (_frames_here, WRITERS) if order.elsewhere is None else (_frames_elsewhere, MEMBERS_WRITERS)
+    with ThreadPoolExecutor(count, "writer") as writers, closing(make(order, writers)) as rendered:
         written: deque[RenderedFrame] = deque()
         end: BaseException | None = None
         while end is None or written:
@@ -88,7 +87,7 @@ def _frames_here(order: SequenceOrder) -> Generator[tuple[int, Statistics, bool]
                     written.append(next(rendered))
                 except BaseException as error:
                     end = error
-            if len(written) > (WRITERS if end is None else 0):
+            if len(written) > (count if end is None else 0):
                 yield _written(order, written.popleft())
         if not isinstance(end, StopIteration):
             raise end
@@ -111,8 +110,11 @@ def _written(order: SequenceOrder, one: RenderedFrame) -> tuple[int, Statistics,
     return one.frame, figures, one.is_kept
 
 
-def _rendered_frames(order: SequenceOrder, writers: ThreadPoolExecutor) -> Generator[RenderedFrame]:
-    """Yields all frames in order as they are rendered. writers: run what goes on meanwhile."""
+def _frames_here(order: SequenceOrder, writers: ThreadPoolExecutor) -> Generator[RenderedFrame]:
+    """Yields all frames in order as they are rendered. writers: write their files meanwhile.
+
+    While passes of a frame are made, the next one is opened, and the one after it played and packed.
+    """
     maker = FrameMaker(order.picture, order.clock, partial(_kept_frame, order))
     plan_of = partial(of_frame, order.picture, order.seeds)
     with closing(maker.played_ahead(order.frames)) as played, closing(maker.opened_ahead(played, plan_of)) as opened:
@@ -124,9 +126,14 @@ def _rendered_frames(order: SequenceOrder, writers: ThreadPoolExecutor) -> Gener
                 continue
             order.clock.begin("rest")
             assert ready.kept is not None
-            figures: Future[Statistics] = Future()
-            figures.set_result(ready.kept)
-            yield RenderedFrame(frame, figures, is_kept=True)
+            yield _kept(frame, ready.kept)
+
+
+def _kept(frame: int, figures: Statistics) -> RenderedFrame:
+    """Returns a frame that was there already. figures: its statistics."""
+    known: Future[Statistics] = Future()
+    known.set_result(figures)
+    return RenderedFrame(frame, known, is_kept=True)
 
 
 def _render(
@@ -142,37 +149,36 @@ def _render(
     picture = maker.render(ready, path)
     if picture is None or not picture.is_finished:
         raise KeyboardInterrupt
-    return writers.submit(_write_frame, order, played.frame, picture, partial(frame_key, plan, played.snapshot))
+    return writers.submit(
+        _write_frame, order, played.frame, picture, partial(frame_key, plan, played.snapshot, picture.passes)
+    )
 
 
-def _write_frame(order: SequenceOrder, frame: int, picture: Picture, key_of: Callable[[int], str]) -> Statistics:
-    """Writes the files of a frame, and returns its statistics. key_of: see `finished_frame`."""
+def _write_frame(order: SequenceOrder, frame: int, picture: Picture, key: Callable[[], str]) -> Statistics:
+    """Writes the files of a frame, and returns its statistics. key: returns that of the frame, see `frame_key`."""
     path = order.frame_path(frame)
     with order.clock.meanwhile("writer", "writing", frame):
         picture.write(path)
-        write_finished(path, picture.statistics | {"request": key_of(picture.passes)})
-    return picture.statistics
+        figures = picture.statistics | {"request": key(), "asked": order.picture.asked}
+        write_finished(path, figures)
+    return figures
 
 
-def _frames_elsewhere(order: SequenceOrder) -> Generator[tuple[int, Statistics, bool]]:
-    """Yields all frames in order, as `_frames_here` does; each is written as soon as it is made."""
+def _frames_elsewhere(order: SequenceOrder, writers: ThreadPoolExecutor) -> Generator[RenderedFrame]:
+    """Yields all frames in order, as `_frames_here` does; the files of each are written as soon as it is made."""
     assert order.elsewhere is not None
     frames = order.frames if order.resume else ()
     found = {frame: _kept_frame(order, frame, order.picture.snapshot(frame=frame)) for frame in frames}
     kept = {frame: figures for frame, figures in found.items() if figures}
-    made: dict[int, Statistics] = {}
+    made: dict[int, Future[Statistics]] = {}
     with closing(order.elsewhere([frame for frame in order.frames if frame not in kept])) as results:
         for frame in order.frames:
+            order.clock.begin("wait_members", frame)
             while frame not in kept and frame not in made:
-                order.clock.begin("wait_members")
                 number, one = next(results)
-                order.clock.begin("writing", number)
-                path = order.frame_path(number)
-                one.picture.write(path)
-                made[number] = one.picture.statistics | {"request": one.key, "asked": order.picture.asked}
-                write_finished(path, made[number])
+                made[number] = writers.submit(_write_frame, order, number, one.picture, partial(str, one.key))
             order.clock.begin("rest")
-            yield frame, made.get(frame) or kept[frame], frame in kept
+            yield RenderedFrame(frame, made[frame], is_kept=False) if frame in made else _kept(frame, kept[frame])
 
 
 def _kept_frame(order: SequenceOrder, frame: int, snapshot: Snapshot) -> Statistics | None:
