@@ -410,7 +410,7 @@ def _make_frames(arguments: argparse.Namespace, settings: Settings) -> bool:
     plan = replace(plan, asked=wanted, film_time=film_time)
     first = plan.snapshot(frame=arguments.frames[0])
     check_video_size(path, plan.driver_settings(first).film_size)
-    plan = shared_out(plan, first, len(arguments.frames))
+    plan = plan if settings.timeline else shared_out(plan, first, len(arguments.frames))
     if arguments.dry_run:
         return _tell_memory(plan, is_frame=True)
     make_default_folder([path, settings.timeline])

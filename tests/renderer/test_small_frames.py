@@ -127,6 +127,9 @@ def test_frames_of_members_are_those_of_one_process(tmp_path, monkeypatch, caplo
     for name in (".gif", *(f"-{frame:04}.png" for frame in range(8))):
         assert (tmp_path / f"one{name}").read_bytes() == (tmp_path / f"two{name}").read_bytes()
     assert not open_fleet._ahead
+    caplog.clear()
+    assert cli.main([*words, f"{tmp_path}/three.gif", "--timeline", f"{tmp_path}/three.json"]) == 0
+    assert "processes" not in caplog.text  # of which one knows what its threads do
 
 
 def test_a_member_packs_a_frame_by_the_one_before(monkeypatch):
