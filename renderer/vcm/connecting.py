@@ -152,7 +152,7 @@ def connect_vertex(i: int, data: tuple[Vertices, ConnectRules]) -> None:
     carried = scale(brought, abs(wi[2]) / square * Float32(count))
     if ((dot(direction, column(chunk.normal, i)) > ZERO) != (wi[2] > ZERO)) or not largest(carried) > ZERO:
         return
-    behind = others_by_connection(sums_at(i, chunk), reverse_pdf(kind, parameters, wi, seen), rules.chances)
+    behind = others_by_connection(sums_at(i, chunk), reverse_pdf(kind, parameters, wi, seen), rules.chances.merging)
     others = (value.pdf / square, cosine_at(i, direction, chunk) / square * behind)
     start, end = next_origin(i, direction, chunk), vector_at(vertex, POSITION)
     way = subtract(end, start)
@@ -234,7 +234,8 @@ def meet_vertex(i: int, data: tuple[Vertices, VertexTable]) -> None:
     value, flat, ray = evaluate(kind, parameters, wi, seen), column(chunk.normal, i), column(chunk.ray, i)
     cosine = cosine_at(i, ray, chunk)
     by_eye, eye_end = chunk.unmapped[0, i], chunk.unmapped[1, i]
-    others = by_eye * cosine * others_by_connection(sums_of(vertex), value.pdf, rules.chances)
+    merging = rules.chances.merging if get_int(vertex, BOUNCES) > 0 else ZERO
+    others = by_eye * cosine * others_by_connection(sums_of(vertex), value.pdf, merging)
     others += eye_end * reverse_pdf(kind, parameters, wi, seen)
     reflected = add(value.base, scale(value.rest, radiance_gain(kind, parameters, wi[2], seen)))
     share = cosine * bent_gain(towards, flat, own.normal) / (ONE + others)

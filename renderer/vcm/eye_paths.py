@@ -139,7 +139,7 @@ def advance_chunk(queue: Queue, view: View, rays: tuple[int, int], bounce: Bounc
     if flags & HAS_MEDIA:
         absorb_throughput(queue.wanted, view, (hits, looked), media)
         look_at_borders(chunk, hits, media)
-    each(arrive_from_eye, whole(hits), chunk)
+    each(arrive_from_eye, whole(hits), (chunk, rules.chances.merging))
     queued = Vertices(chunk, rules_of(job.task, 0.0), queue.bsdf)
     add_shadow_rays(job, queued, (hits, has_first), bounce.shadows)
     if len(vertices.rows) > 0:
@@ -162,9 +162,10 @@ def advance_chunk(queue: Queue, view: View, rays: tuple[int, int], bounce: Bounc
 
 
 @inlined
-def arrive_from_eye(i: int, chunk: EyeChunk) -> None:
-    """Write the sums of a path at its vertex, and that its lobes are all followed."""
-    arrive(i, sums_before(i, chunk), chunk)
+def arrive_from_eye(i: int, data: tuple[EyeChunk, float]) -> None:
+    """Write the sums of a path at its vertex, and that its lobes are all followed. data: also has `Chances.merging`."""
+    chunk, merging = data
+    arrive(i, sums_before(i, chunk), merging, chunk)
     chunk.follow[i] = ONE
 
 

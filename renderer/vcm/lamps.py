@@ -67,14 +67,12 @@ def sums_of_first(
     lamps: tuple[LampDensities, int],
     ray: tuple[Vec3, Vec3, float],
     cosine: float,
-    connecting: float,
 ) -> Sums:
     """Returns the sums of a photon's path at the first surface.
 
     lamps: their densities, and that which it has left.
     ray: the surface's point, the unit direction towards the lamp, and how far it is, world units.
     cosine: of that and the flat normal.
-    connecting: of the pass, see `Chances`.
     """
     (densities, lamp), (point, direction, distance) = lamps, ray
     kind, leaving = densities.kinds[lamp], densities.leaving[lamp]
@@ -85,12 +83,12 @@ def sums_of_first(
     pdf = Float32(light_pdf(scene.lamps, lamp, in_double(point), in_double(direction), np.float64(distance)))
     samples = Float32(densities.samples)
     if kind == ON_SURFACE:
-        return Sums(samples * pdf * chance / over, ONE / over, connecting / over)
+        return Sums(samples * pdf * chance / over, ONE / over, ZERO)
     arriving = samples * densities.chosen[lamp] * chance / over
     if kind == AT_PLACE:
         return Sums(arriving * distance * distance, ZERO, ZERO)
     over *= pdf / densities.chosen[lamp]
-    return Sums(arriving, ONE / over, connecting / over) if over > ZERO else Sums(arriving, ZERO, ZERO)
+    return Sums(arriving, ONE / over if over > ZERO else ZERO, ZERO)
 
 
 @inlined

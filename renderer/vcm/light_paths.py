@@ -122,12 +122,12 @@ def arrive_from_lamp(i: int, data: tuple[LightJob, EyeChunk]) -> None:
     """Write the sums of a path at its vertex: of the first one by the lamp that it comes from."""
     job, chunk = data
     if bounces_of(chunk.state[i]) > 0:
-        arrive(i, sums_before(i, chunk), chunk)
+        arrive(i, sums_before(i, chunk), job.rules.chances.merging, chunk)
         return
     lamp, ray, cosine = Long(chunk.unmapped[0, i]), column(chunk.ray, i), cosine_at(i, column(chunk.ray, i), chunk)
     towards = (column(chunk.position, i), scale(ray, -ONE), chunk.behind[i] + chunk.distance[i])
-    first = sums_of_first(job.scene, (job.lamps, lamp), towards, cosine, job.rules.chances.connecting)
-    set_column(chunk.weight, i, (first.vcm, first.vc, first.vm))
+    first = sums_of_first(job.scene, (job.lamps, lamp), towards, cosine)
+    set_column(chunk.weight, i, (first.vcm, first.vc, first.last))
 
 
 @inlined

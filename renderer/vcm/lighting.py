@@ -142,7 +142,7 @@ def light_joined_vertex(i: int, data: Lit) -> None:
     value = evaluate(kind, parameters, wi, seen)
     light_pdf = rules.samples * chunk.light_pdf[i]
     others = value.pdf / light_pdf if light_pdf > ZERO else ZERO
-    behind = others_by_connection(sums_at(i, chunk), reverse_pdf(kind, parameters, wi, seen), rules.paths.chances)
+    behind = others_by_connection(sums_at(i, chunk), reverse_pdf(kind, parameters, wi, seen), ZERO)
     others += cosine_at(i, direction, chunk) * leaving_over_chosen(i, data) * behind
     is_dark = bounces_of(chunk.state[i]) >= rules.paths.max_bounces
     share = (ZERO if is_dark else abs(wi[2])) / (rules.samples * (ONE + others))

@@ -61,7 +61,7 @@ def merge_at(i: int, data: tuple[Vertices, VertexTable]) -> None:
             start, end = get_int(vertices.starts, row + first[0]), get_int(vertices.starts, row + last[0] + 1)
             for k in range(Long(start), Long(end)):
                 vertex = row_at(vertices, k)
-                square = square_in_disc(i, vertex, chunk, radius)
+                square = square_in_disc(i, vertex, chunk, radius) if get_int(vertex, BOUNCES) > 0 else -ONE
                 if square >= ZERO:
                     light = brought(i, vertex, joined, place)
                     whole = add(whole, in_double(light))

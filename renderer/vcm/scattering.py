@@ -22,7 +22,7 @@ from renderer.simd.bsdf_kinds import BsdfKind, evaluate, has_bent_normals
 from renderer.simd.columns import column, set_column
 from renderer.simd.loops import each, whole
 from renderer.vcm.job import PathRules, Vertices
-from renderer.vcm.weights import Sums, cosine_at, reverse_pdf, sums_at, sums_behind
+from renderer.vcm.weights import Sums, cosine_at, reverse_pdf, sums_at, sums_before, sums_behind
 from shaders.bsdfs.bsdf import LOBE_BASE, LOBE_NONE, LOBE_SHARP
 from shaders.float32 import ONE, ZERO, Int
 from shaders.random import unit32
@@ -72,10 +72,10 @@ def go_on_from(i: int, data: Vertices) -> None:
     set_column(chunk.wi, i, ahead.wi)
     set_column(chunk.start, i, next_origin(i, ahead.wi, chunk))
     reverse = reverse_pdf(kind, parameters, in_frame(ahead.wi, own), seen)
-    behind = sums_behind(sums_at(i, chunk), cosine_at(i, ahead.wi, chunk), ahead.pdf, reverse, rules.chances)
-    before = column(chunk.unmapped, i)
-    kept = Sums(before[0], before[1], before[2]) if goes_straight else behind
-    set_column(chunk.next_unmapped, i, (kept.vcm, kept.vc, kept.vm))
+    behind = sums_behind(sums_at(i, chunk), cosine_at(i, ahead.wi, chunk), ahead.pdf, reverse)
+    last = ZERO if rules.is_of_lamps & (bounces_of(state) == 0) else behind.last
+    kept = sums_before(i, chunk) if goes_straight else Sums(behind.vcm, behind.vc, last)
+    set_column(chunk.next_unmapped, i, (kept.vcm, kept.vc, kept.last))
 
 
 @inlined

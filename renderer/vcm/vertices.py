@@ -139,5 +139,5 @@ def vector_at(row: int, word: int) -> Vec3:
 @inlined
 def sums_of(row: int) -> Sums:
     """Returns the sums of a vertex. row: its address."""
-    vcm, vc, vm = get3(row, WORD_BYTES, SUMS)
-    return Sums(vcm, vc, vm)
+    vcm, vc, last = get3(row, WORD_BYTES, SUMS)
+    return Sums(vcm, vc, last)

@@ -6,7 +6,10 @@ Implementing Vertex Connection and Merging, 2012, whose names they have). What i
 a path whoever finds it; that it is only near the density of what is drawn costs noise, and no bias. So Russian
 roulette is left out, lobes are chosen as for white light, and a lamp is as bright all over as on the mean.
 
-Nothing is splatted from lamps to the lens: what that would find merging finds at the first surface.
+Nothing is splatted from lamps to the lens: what that would find merging finds at the first surface. Nor is light merged
+that comes straight from a lamp: shadow rays find it with less noise than the balance heuristic knows of, which takes
+the paths of a pass for as many chances though all of them meet one vertex of the eye (Grittmann, Georgiev, Slusallek:
+Correlation-Aware Multiple Importance Sampling for Bidirectional Rendering Algorithms, 2021).
 """
 
 import math
@@ -26,13 +29,14 @@ class Sums(NamedTuple):
     """Says how else the part of a path up to a vertex could have been found, over how it was found.
 
     vcm: by what ends at the vertex alone.
-    vc: by connections, and by whoever follows it the other way round.
-    vm: by merging.
+    vc: by connections and merging, and by whoever follows it the other way round.
+    last: of a path on its way, by merging at the surface that it has just left, per `Chances.merging`; it is in `vc`
+        as soon as another surface is met, as paths that have come straight from a lamp are not merged.
     """
 
     vcm: float
     vc: float
-    vm: float
+    last: float
 
 
 class Chances(NamedTuple):
@@ -56,25 +60,25 @@ def chances_of(radius: float, paths: int) -> Chances:
 def sums_before(i: int, chunk: EyeChunk) -> Sums:
     """Returns the sums of the path that has come to a vertex, as they were at the start of its last ray. Where others
     have the share of a caustic map (`EYE_UNMAPPED`), these paths have the sums."""
-    vcm, vc, vm = column(chunk.unmapped, i)
-    return Sums(vcm, vc, vm)
+    vcm, vc, last = column(chunk.unmapped, i)
+    return Sums(vcm, vc, last)
 
 
 @inlined
 def sums_at(i: int, chunk: EyeChunk) -> Sums:
     """Returns the sums of the path that has come to a vertex, there. They stand where others have a reflectance."""
-    vcm, vc, vm = column(chunk.weight, i)
-    return Sums(vcm, vc, vm)
+    vcm, vc, last = column(chunk.weight, i)
+    return Sums(vcm, vc, last)
 
 
 @inlined
-def arrive(i: int, sums: Sums, chunk: EyeChunk) -> None:
-    """Write the sums of a path at its vertex: densities are per area there."""
+def arrive(i: int, sums: Sums, merging: float, chunk: EyeChunk) -> None:
+    """Write the sums of a path at its vertex: densities are per area there. merging: of the pass, see `Chances`."""
     distance = chunk.behind[i] + chunk.distance[i]
     cosine = cosine_at(i, column(chunk.ray, i), chunk)
     per_cosine = ONE / cosine if cosine > ZERO else ZERO
-    by_ends = sums.vcm * distance * distance
-    set_column(chunk.weight, i, (by_ends * per_cosine, sums.vc * per_cosine, sums.vm * per_cosine))
+    by_ends, by_joining = sums.vcm * distance * distance, sums.vc + sums.last * merging
+    set_column(chunk.weight, i, (by_ends * per_cosine, by_joining * per_cosine, ZERO))
 
 
 @inlined
@@ -84,7 +88,7 @@ def cosine_at(i: int, direction: Vec3, chunk: EyeChunk) -> float:
 
 
 @inlined
-def sums_behind(sums: Sums, cosine: float, pdf: float, reverse: float, chances: Chances) -> Sums:
+def sums_behind(sums: Sums, cosine: float, pdf: float, reverse: float) -> Sums:
     """Returns the sums of a path that leaves a vertex.
 
     sums: at the vertex.
@@ -93,26 +97,26 @@ def sums_behind(sums: Sums, cosine: float, pdf: float, reverse: float, chances: 
     reverse: of the way that it came, if it had come the other way round.
     """
     if pdf <= ZERO:
-        return Sums(ZERO, sums.vc * cosine, sums.vm * cosine)
-    return Sums(
-        ONE / pdf,
-        cosine / pdf * (sums.vc * reverse + sums.vcm + chances.merging),
-        cosine / pdf * (sums.vm * reverse + sums.vcm * chances.connecting + ONE),
-    )
+        return Sums(ZERO, sums.vc * cosine, ZERO)
+    return Sums(ONE / pdf, cosine / pdf * (sums.vc * reverse + sums.vcm), cosine / pdf)
 
 
 @inlined
-def others_by_connection(sums: Sums, reverse: float, chances: Chances) -> float:
+def others_by_connection(sums: Sums, reverse: float, merging: float) -> float:
     """Returns how else the part of a path behind one end of a connection could be found, over the density per area with
-    which that end could be drawn from the other one. reverse: see `sums_behind`."""
-    return chances.merging + sums.vcm + sums.vc * reverse
+    which that end could be drawn from the other one.
+
+    reverse: see `sums_behind`.
+    merging: of the pass, see `Chances`; 0 at the first surface behind a lamp, where paths are not merged.
+    """
+    return merging + sums.vcm + sums.vc * reverse
 
 
 @inlined
 def others_by_merging(sums: Sums, pdf: float, chances: Chances) -> float:
     """Returns how else the part of a path on one side of a merged vertex could be found.
     pdf: pdf_solid_angle with which the other side goes on to where this one came from."""
-    return sums.vcm * chances.connecting + sums.vm * pdf
+    return (sums.vcm + sums.vc * pdf) * chances.connecting
 
 
 @inlined

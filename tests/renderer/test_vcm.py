@@ -40,7 +40,7 @@ def ways(monkeypatch):
         name = "merging"
 
         def chances_of(self, radius):
-            return Chances(Float32(1e30), ZERO)
+            return Chances(Float32(1e30), Float32(1e-30))
 
     class Connecting(VcmDriver):
         name = "connecting"
@@ -91,8 +91,8 @@ def in_python(function: Any) -> Any:
     return function.py_func
 
 
-def arrived(sums, distance, cosine):
-    return Sums(sums.vcm * distance * distance / cosine, sums.vc / cosine, sums.vm / cosine)
+def arrived(sums, distance, cosine, merging):
+    return Sums(sums.vcm * distance * distance / cosine, (sums.vc + sums.last * merging) / cosine, 0.0)
 
 
 def sums_along(path, chances, *, is_from_eye):
@@ -105,11 +105,13 @@ def sums_along(path, chances, *, is_from_eye):
         cosine = path["cosines"][k, side]
         if step == 0 and not is_from_eye:  # `lamps.sums_of_first`, of a surface
             over = path["leaving"] * cosine
-            at = Sums(path["lamp_pdf"] / over, 1.0 / over, chances.connecting / over)
+            at = Sums(path["lamp_pdf"] / over, 1.0 / over, 0.0)
         else:
-            at = arrived(sums, path["distances"][k if is_from_eye else k + 1], cosine)
+            at = arrived(sums, path["distances"][k if is_from_eye else k + 1], cosine, chances.merging)
         found[k] = at
-        sums = in_python(weights.sums_behind)(at, path["cosines"][k, 1 - side], ahead[k], back[k], chances)
+        sums = in_python(weights.sums_behind)(at, path["cosines"][k, 1 - side], ahead[k], back[k])
+        if step == 0 and not is_from_eye:  # where nothing is merged
+            sums = sums._replace(last=0.0)
     return found, sums
 
 
@@ -129,17 +131,18 @@ def test_the_weights_of_all_ways_to_find_a_path_add_up_to_one(surfaces):
         by_hit = 1.0 / (1.0 + path["lamp_pdf"] * behind.vcm + path["leaving"] * behind.vc)
         towards = path["cosines"][last, 1] * path["leaving"] / path["lamp_pdf"]
         others = path["to_lamp"][last] / path["lamp_pdf"]
-        by_shadow_ray = 1.0 / (1.0 + others + towards * connection(eye[last], path["to_eye"][last], chances))
+        by_shadow_ray = 1.0 / (1.0 + others + towards * connection(eye[last], path["to_eye"][last], 0.0))
         total = by_hit + by_shadow_ray
-        for k in range(surfaces):
+        for k in range(surfaces - 1):  # the last surface is the first behind the lamp
             others = merging(lamp[k], path["to_lamp"][k], chances) + merging(eye[k], path["to_eye"][k], chances)
             total += 1.0 / (1.0 + others)
         for k in range(surfaces - 1):
             square = path["distances"][k + 1] ** 2
             to_lamp = path["to_lamp"][k] * path["cosines"][k + 1, 0] / square
             to_eye = path["to_eye"][k + 1] * path["cosines"][k, 1] / square
-            others = to_lamp * connection(lamp[k + 1], path["to_lamp"][k + 1], chances)
-            total += 1.0 / (1.0 + others + to_eye * connection(eye[k], path["to_eye"][k], chances))
+            at_lamp = chances.merging if k + 1 < last else 0.0
+            others = to_lamp * connection(lamp[k + 1], path["to_lamp"][k + 1], at_lamp)
+            total += 1.0 / (1.0 + others + to_eye * connection(eye[k], path["to_eye"][k], chances.merging))
         assert total == pytest.approx(1.0, rel=1e-5)
 
 
