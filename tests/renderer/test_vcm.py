@@ -220,6 +220,25 @@ def test_light_in_absorbing_glass_and_behind_sheets_is_that_of_paths(inside):
     assert (difference / np.hypot(error, made.std(axis=0, ddof=1) / 10.0)).max() < sidak_bound(expected.size)
 
 
+def test_weights_are_right_for_any_chance_of_merging(monkeypatch):
+    """Paths of two surfaces are also found by connections to a first surface behind a lamp, where nothing is merged: no
+    weight may be left for that."""
+
+    class Hopeful(VcmDriver):
+        name = "hopeful"
+
+        def chances_of(self, radius):
+            return Chances(Float32(6.0), Float32(1.0 / 6.0))
+
+    monkeypatch.setitem(DRIVERS, Hopeful.name, Hopeful)
+    snapshot, asked = room(walls=WHITE), SMALL | {"max_bounces": 2, "radius": 0.01}
+    judge = passes(snapshot, "path", 3000, **without_photons(asked)).mean(axis=(1, 2))
+    made = passes(snapshot, "hopeful", 500, **asked).mean(axis=(1, 2))
+    error = np.hypot(judge.std(axis=0, ddof=1) / 3000**0.5, made.std(axis=0, ddof=1) / 500**0.5)
+    difference = np.abs(made.mean(axis=0) - judge.mean(axis=0)) - 0.001 * judge.mean(axis=0)
+    assert (difference / error).max() < sidak_bound(3)
+
+
 @pytest.mark.parametrize(("radius", "tolerance"), [(0.01, 0.01), (0.15, 0.08)], ids=["connected", "merged"])
 @pytest.mark.parametrize("max_bounces", [1, 2, 3])
 def test_paths_meet_no_more_surfaces_than_asked_for(max_bounces, radius, tolerance):
