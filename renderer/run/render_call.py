@@ -174,7 +174,6 @@ def plan_picture(scene: AnyScene, settings: Settings, *, is_sequence: bool = Fal
     taken: dict[str, Any] = {"threads": bounded_threads(settings.threads)}
     if settings.driver not in (None, AUTO_DRIVER):
         check_driver(settings, settings.driver)
-    check_shading(settings, is_sequence=is_sequence)
     check_motion(settings, scene, is_sequence=is_sequence)
     check_files(settings, is_sequence=is_sequence)
     start = time.perf_counter()
@@ -326,14 +325,12 @@ def check_output(settings: Settings, path: Path) -> None:
         raise UsageError(f"--denoise is for .png and .exr; '{path}' holds the picture as it is; leave it out")
 
 
-def check_shading(settings: Settings, *, is_sequence: bool) -> None:
-    """Raise `UsageError` where a GPU is to shade passes that are shared out; of sequences it may, whole frames are."""
+def check_motion(settings: Settings, scene: AnyScene, *, is_sequence: bool) -> None:
+    """Raise `UsageError` for what would do nothing with an open shutter, or without it, or to a moment, and where a GPU
+    is to shade passes that are shared out; of sequences whole frames are.
+    """
     if settings.is_shared and settings.shading != "cpu" and not is_sequence:
         raise UsageError(f"--shading {settings.shading}: passes of other processes are shaded by CPUs; leave it out")
-
-
-def check_motion(settings: Settings, scene: AnyScene, *, is_sequence: bool) -> None:
-    """Raise `UsageError` for what would do nothing with an open shutter, or without it, or to a moment."""
     if isinstance(scene, Snapshot) and (settings.frame or settings.time is not None or settings.shutter is not None):
         raise UsageError("a Snapshot is one moment of a scene; leave out frame, time and shutter, or give the Scene")
     if isinstance(scene, Snapshot) and settings.up_axis is not None:
