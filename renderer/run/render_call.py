@@ -331,6 +331,10 @@ def check_motion(settings: Settings, scene: AnyScene, *, is_sequence: bool) -> N
     """
     if settings.is_shared and settings.shading != "cpu" and not is_sequence:
         raise UsageError(f"--shading {settings.shading}: passes of other processes are shaded by CPUs; leave it out")
+    if settings.is_shared and (settings.device, settings.shading) == ("cpu", "gpu"):
+        raise UsageError(
+            "--shading gpu: only the tracer of a GPU has one to shade on, and device is cpu; leave one out"
+        )
     if isinstance(scene, Snapshot) and (settings.frame or settings.time is not None or settings.shutter is not None):
         raise UsageError("a Snapshot is one moment of a scene; leave out frame, time and shutter, or give the Scene")
     if isinstance(scene, Snapshot) and settings.up_axis is not None:

@@ -26,7 +26,9 @@ from renderer.gpu import eye_waves, photon_waves, waves
 from renderer.gpu.photon_kernel import shade_wave
 from renderer.gpu.waves import launch_of
 from renderer.photons.lookup import look_up
+from renderer.run.render_call import plan_picture
 from renderer.scene.packed_scene import pack_scene
+from renderer.settings.picture import Settings
 from scenes import from_tables, load
 from tracecore.cuda import warp_kernel
 from tracecore.cuda.device import gpu_unavailable_reason
@@ -229,6 +231,10 @@ def test_only_the_tracer_of_a_gpu_has_one_to_shade_on():
 def test_passes_that_are_shared_out_are_shaded_by_cpus():
     with pytest.raises(UsageError, match="--shading auto: passes of other processes are shaded by CPUs; leave it out"):
         renderer.render("cornell", shading="auto", cluster="local:2", device="cpu")
+    with pytest.raises(
+        UsageError, match="--shading gpu: only the tracer of a GPU has one to shade on, and device is cpu"
+    ):
+        plan_picture("cornell", Settings(shading="gpu", cluster="local:2", device="cpu"), is_sequence=True)
 
 
 @pytest.mark.gpu

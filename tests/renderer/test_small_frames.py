@@ -53,6 +53,7 @@ def test_as_many_processes_share_a_film_out_as_gain_by_it():
         {"frames": 7, **ON_GPU},
         {"threads": 7},
         {"device": "gpu", "shading": "cpu"},  # a GPU takes batches of one scene at a time
+        {"device": "cpu", "shading": "gpu"},
         {"device": "emulator"},
         {"size": None},
         {"passes": 1000},

@@ -92,8 +92,8 @@ def with_members(settings: Settings, size: tuple[int, int] | None, frames: int) 
 
     device = "gpu:0" if settings.device == "gpu" else device_of(settings.device, 0)
     kind = device.partition(":")[0]
-    has_stream = kind == "gpu" and settings.shading == "cpu"  # of which a GPU serves one at a time
-    if has_stream or kind not in CORES_OF_MEMBER:
+    # A GPU serves one stream of batches at a time; and that a CPU is no GPU to shade on is told by whoever opens it.
+    if kind not in CORES_OF_MEMBER or settings.shading == {"gpu": "cpu", "cpu": "gpu"}[kind]:
         return settings
     cores = min(settings.threads or usable_cores(), usable_cores())
     count = min(MOST_MEMBERS, cores // CORES_OF_MEMBER[kind], frames // FRAMES_OF_MEMBER)
