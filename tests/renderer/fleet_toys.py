@@ -65,14 +65,22 @@ class Heap:
 
 @dataclass(frozen=True)
 class Total:
-    """Asks for the sum of heaps that have been made, once it has waited for some seconds."""
+    """Asks for the sum of heaps that have been made, once it has waited for some seconds, and until a file is there."""
 
     number: int
     given: Common[tuple[npt.NDArray[np.float64], ...]] | None = field(compare=False)
     seconds: float = 0.0
+    file: Path | None = None
 
     def __str__(self) -> str:
         return f"total {self.number}"
+
+
+def wait_for(file: Path) -> None:
+    """Returns once a file is there, or after a minute."""
+    deadline = time.monotonic() + 60.0
+    while not file.exists() and time.monotonic() < deadline:
+        time.sleep(0.01)
 
 
 class Heaps:
@@ -90,6 +98,8 @@ class Heaps:
         time.sleep(item.seconds)
         if isinstance(item, Heap):
             return np.full(MANY, item.number)
+        if item.file is not None:
+            wait_for(item.file)
         assert item.given is not None
         return float(sum(heap.sum() for heap in item.given.content))
 

@@ -239,18 +239,19 @@ def test_members_with_a_full_disk_and_no_memory_to_share_make_the_same(monkeypat
         assert memory_taken(fleet) == 0
 
 
-def test_memory_that_a_member_may_still_read_is_not_used_again(fleet: HostFleet) -> None:
+def test_memory_that_a_member_may_still_read_is_not_used_again(fleet: HostFleet, tmp_path: Path) -> None:
     """Where nobody waits for what it makes any more."""
     fleet.open(Opening(Heaps, None))
     heaps = tuple(many for *_, many in fleet.results(Items([Heap(1.0)])))
     is_there = weakref.ref(heaps[0])
-    slow = Total(0, Common(heaps), seconds=2.0)
+    slow = Total(0, Common(heaps), file=tmp_path / "go")
     results = fleet.results(Items([slow, Heap(2.0)]))
     assert next(results)[0] == Heap(2.0)
     results.close()
     del heaps, slow, results
     gc.collect()
     assert is_there() is not None
+    (tmp_path / "go").touch()
     await_(lambda: not any(member._lent for member in fleet._members), 60.0)
     assert is_there() is None
     assert squares(fleet, Trouble()) == ALL
