@@ -11,7 +11,7 @@ from pathlib import Path
 #: Programs that are such browsers.
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")
 
-WAIT_SECONDS = 60.0
+WAIT_SECONDS = 120.0
 
 
 def browser_program() -> str | None:
@@ -25,6 +25,7 @@ class Browser:
         to_browser, self._out = os.pipe()
         self._in, from_browser = os.pipe()
         words = ["--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run"]
+        words += ["--disable-background-networking", "--disable-component-update", "--disable-sync"]
         words += [f"--user-data-dir={folder}", f"--window-size={size[0]},{size[1]}", "--remote-debugging-pipe"]
         script = f'exec 3</dev/fd/{to_browser} 4>/dev/fd/{from_browser}; exec "$0" "$@"'
         self._process = subprocess.Popen(

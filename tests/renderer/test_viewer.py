@@ -373,6 +373,32 @@ def test_the_page_in_a_browser(browser: Browser, server: ViewerServer, live: Liv
     assert browser.value("$('error').textContent") == "<b>no</b> such kernel"
 
 
+def is_seen(browser: Browser, name: str) -> object:
+    return browser.value(f"$('{name}').getBoundingClientRect().height > 0")
+
+
+@pytest.mark.parametrize("frames", [1, 30])
+def test_a_page_has_a_slider_for_films_alone(frames: int, browser: Browser, live: LivePicture, server: ViewerServer):
+    live.show(Shown(facts={**FACTS, "frames": frames}, layers=test_picture().layers))
+    browser.open(server.address)
+    browser.wait_for(f"document.body && state.facts.frames === {frames}")
+    assert is_seen(browser, "driver")
+    assert is_seen(browser, "film") == (frames > 1)
+
+
+@pytest.mark.parametrize("width", [1200, 700, 360])
+def test_a_page_fits_into_windows(width: int, browser: Browser, server: ViewerServer) -> None:
+    browser.call("Emulation.setDeviceMetricsOverride", width=width, height=700, deviceScaleFactor=1, mobile=False)
+    try:
+        browser.open(server.address)
+        browser.wait_for("document.body?.dataset.shown === 'picture 1'")
+        assert browser.value("innerWidth") == width
+        assert browser.value("document.documentElement.scrollWidth") <= width
+        assert all(is_seen(browser, name) for name in ("canvas", "exposure", "pause", "command"))
+    finally:
+        browser.call("Emulation.clearDeviceMetricsOverride")
+
+
 def again(server: ViewerServer) -> ViewerServer:
     """A server with the same address, which another one has left."""
     live = LivePicture()
