@@ -3,14 +3,18 @@
 `open_tracer` gives a tracer for a device; `tracer` states what it does, `rays` what goes in and comes out.
 """
 
-from typing import Any, Literal, NamedTuple, get_args
+from collections.abc import Callable
+from functools import partial
+from typing import Any, Literal, NamedTuple, cast, get_args
 
+from tracecore.along_rays import AllHits, all_hits
 from tracecore.arrays import Array
 from tracecore.bvh.tree import BinaryTree
 from tracecore.cutouts import Cutouts, CutoutTables, tables_of
 from tracecore.dispatch.tracer import Tracer, TracerLimits, TracerStatistics
 from tracecore.errors import DeviceError, KernelError, TriangleError
 from tracecore.kernels.choice import AUTO
+from tracecore.masked_tracer import MaskedTracer
 from tracecore.on_demand import OnDemand
 from tracecore.rays import BATCH_RAYS, HIT, MISS, RAY, Floats, Hits, Query, as_records, make_rays
 from tracecore.triangles import checked_triangles, chosen_triangles
@@ -22,16 +26,20 @@ __all__ = [
     "HIT",
     "MISS",
     "RAY",
+    "AllHits",
     "Cutouts",
     "Device",
     "Hits",
+    "MaskedTracer",
     "Query",
     "Tracer",
     "TracerLimits",
     "TracerStatistics",
+    "all_hits",
     "as_records",
     "device_and_index",
     "make_rays",
+    "open_masked",
     "open_tracer",
 ]
 
@@ -101,6 +109,21 @@ def open_tracer(
         emulated = EmulatedTracer(checked, kernel, threads=threads, **surfaces.tree_and_cutouts)
         return _verified(emulated, surfaces, verify)
     return _open_cpu(surfaces, device, kernel, threads)
+
+
+def open_masked(triangles: Array, masks: Array, *, cutouts: Cutouts | None = None, **chosen: Any) -> MaskedTracer:
+    """Opens a tracer of triangles that are there for some rays and not for others.
+
+    triangles: (t, 3, 3), as `open_tracer` takes them.
+    masks: (t,) integers of 32 bits; a ray meets a triangle where its own mask has a bit in common.
+    cutouts: where triangles are not there; by default all are solid.
+    chosen: as `open_tracer` takes them: device, kernel, threads, dispatch, builder, verify.
+    Raises what `open_tracer` does.
+    """
+    checked, open_part = checked_triangles(triangles), cast("Callable[..., Tracer]", partial(open_tracer, **chosen))
+    tables_of(cutouts, len(checked))  # which raises what is wrong with them
+    open_part(checked[:0]).close()  # and this, what is wrong with the choice
+    return MaskedTracer(open_part, checked, masks, cutouts)
 
 
 def _verified(tracer: Tracer, surfaces: "_Surfaces", share: float) -> Tracer:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tracecore import HIT, MISS, Device, as_records, make_rays, open_tracer
+from tracecore import HIT, MISS, Device, all_hits, as_records, make_rays, open_tracer
 from tracecore.dispatch.tracer import Tracer
 from tracecore.errors import RayError
 
@@ -71,9 +71,8 @@ class RayMeshIntersector:
         """
         origins, directions = _checked(ray_origins, ray_directions)
         tracer = self._opened()
-        triangles, rays = self._all_hits(tracer, origins, directions, once=not multiple_hits)
-        order = np.argsort(rays, kind="stable")
-        triangles, rays = triangles[order], rays[order]
+        rays, hits = all_hits(tracer, self._rays(origins, directions), None if multiple_hits else 1)
+        triangles = hits.prim_id.astype(np.int64)
         if not return_locations:
             return triangles, rays
         return triangles, rays, self._places(triangles, origins[rays], directions[rays])
@@ -121,25 +120,6 @@ class RayMeshIntersector:
     def _rays(self, origins: Doubles, directions: Doubles) -> npt.NDArray[np.float32]:
         with np.errstate(over="ignore"):
             return make_rays(origins - self._middle, directions)
-
-    def _all_hits(
-        self, tracer: Tracer, origins: Doubles, directions: Doubles, *, once: bool
-    ) -> tuple[Indices, Indices]:
-        """Returns triangles and rays of all hits, the nearest of all rays first: each ray goes on behind its hit."""
-        rays = self._rays(origins, directions)
-        left = np.arange(len(rays))
-        found: list[tuple[Indices, Indices]] = []
-        while len(left):
-            hits = as_records(tracer.closest_hit(rays[left]), HIT)
-            is_hit = hits["prim_id"] != MISS
-            left, hits = left[is_hit], hits[is_hit]
-            found.append((hits["prim_id"].astype(np.int64), left))
-            if once:
-                break
-            rays[left, 3] = np.nextafter(hits["t"], np.float32(np.inf))
-        empty = np.empty(0, np.int64)
-        triangles, indices = zip(*found, strict=True) if found else ((empty,), (empty,))
-        return np.concatenate(triangles), np.concatenate(indices)
 
     def _places(self, triangles: Indices, origins: Doubles, directions: Doubles) -> Doubles:
         """Returns where rays meet the planes of triangles."""
