@@ -373,6 +373,15 @@ def test_the_page_in_a_browser(browser: Browser, server: ViewerServer, live: Liv
     assert browser.value("$('error').textContent") == "<b>no</b> such kernel"
 
 
+def test_a_page_says_what_the_first_picture_waits_for(browser: Browser) -> None:
+    server = ViewerServer(LivePicture())
+    server.start()
+    browser.open(server.address)
+    browser.wait_for("document.body?.dataset.status === 'starting'")
+    assert browser.value("$('status').textContent") == "starting; what this machine has not compiled yet takes a minute"
+    server.close()
+
+
 def is_seen(browser: Browser, name: str) -> object:
     return browser.value(f"$('{name}').getBoundingClientRect().height > 0")
 
@@ -381,7 +390,7 @@ def is_seen(browser: Browser, name: str) -> object:
 def test_a_page_has_a_slider_for_films_alone(frames: int, browser: Browser, live: LivePicture, server: ViewerServer):
     live.show(Shown(facts={**FACTS, "frames": frames}, layers=test_picture().layers))
     browser.open(server.address)
-    browser.wait_for(f"document.body && state.facts.frames === {frames}")
+    browser.wait_for("document.body?.dataset.status === 'finished'")
     assert is_seen(browser, "driver")
     assert is_seen(browser, "film") == (frames > 1)
 
@@ -393,7 +402,7 @@ def test_a_page_fits_into_windows(width: int, browser: Browser, server: ViewerSe
         browser.open(server.address)
         browser.wait_for("document.body?.dataset.shown === 'picture 1'")
         assert browser.value("innerWidth") == width
-        assert browser.value("document.documentElement.scrollWidth") <= width
+        assert browser.value(f"document.documentElement.scrollWidth <= {width}")
         assert all(is_seen(browser, name) for name in ("canvas", "exposure", "pause", "command"))
     finally:
         browser.call("Emulation.clearDeviceMetricsOverride")
