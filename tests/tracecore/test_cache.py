@@ -172,6 +172,34 @@ print(json.dumps([[*map(len, kept[0][2]), len(kept[6])] for kept in files]))
 """
 
 
+@pytest.mark.parametrize(
+    ("file", "content", "is_another"),
+    [
+        ("inner/loop.py", b"from numba import njit\n# another\n", True),
+        ("inner/table.npy", b"another", True),
+        ("inner/new.py", b"import numpy\n", True),
+        ("inner/words.py", b"# another\n", False),
+        ("inner/readme.md", b"numpy", False),
+    ],
+)
+def test_code_is_kept_for_these_sources_and_tables(file: str, content: bytes, is_another: bool, tmp_path: Path) -> None:
+    (tmp_path / "inner").mkdir()
+    for name, first in (("loop.py", b"from numba import njit\n"), ("words.py", b"# words\n"), ("table.npy", b"table")):
+        (tmp_path / "inner" / name).write_bytes(first)
+    before = cache.folder_hash.__wrapped__(tmp_path)
+    assert cache.folder_hash.__wrapped__(tmp_path) == before
+    (tmp_path / file).write_bytes(content)
+    assert (cache.folder_hash.__wrapped__(tmp_path) != before) == is_another
+
+
+def test_sources_that_have_moved_are_others(tmp_path: Path) -> None:
+    source = tmp_path / "loop.py"
+    source.write_bytes(b"import numpy\n")
+    before = cache.folder_hash.__wrapped__(tmp_path)
+    source.rename(tmp_path / "moved.py")
+    assert cache.folder_hash.__wrapped__(tmp_path) != before
+
+
 def test_machine_code_alone_is_kept(tmp_path: Path) -> None:
     """Beside it is what says which functions there are, and nothing that only callers would need that merge it."""
     place = Place(tmp_path, processes=1)

@@ -225,18 +225,29 @@ def source_hash(package: str) -> str:
     """Returns a hash of every source that may be compiled and of every table in reach of a package, wherever it is
     installed, of the compiler's versions and of the processor chosen.
     """
-    digest = hashlib.sha256()
     root = Path(__file__).resolve().parents[2]
-    for reached in REACH[package]:
-        for path in sorted((root / reached).rglob("*.py")):
-            source = path.read_bytes()
-            if any(word in source for word in COMPILED_WORDS):
-                digest.update(str(path.relative_to(root)).encode() + source)
-        for path in sorted((root / reached).rglob("*.npy")):  # tables, which compiled code holds as constants
-            digest.update(str(path.relative_to(root)).encode() + path.read_bytes())
+    digest = hashlib.sha256(b"".join(folder_hash(root / name) for name in REACH[package]))
     cpu = os.environ.get("NUMBA_CPU_NAME", "host")
     digest.update(f"{sys.version} {numba.__version__} {llvmlite.__version__} {cpu}".encode())
     return digest.hexdigest()[:16]
+
+
+@functools.cache
+def folder_hash(root: Path) -> bytes:
+    """Returns a hash of the sources that may be compiled, and of the tables that they hold as constants, in a folder
+    with all below it. Packages have folders in common, which are read once."""
+    digest = hashlib.sha256()
+    for folder, inner, files in os.walk(root):
+        inner.sort()
+        for file in sorted(files):
+            if not file.endswith((".py", ".npy")):
+                continue
+            path = os.path.join(folder, file)
+            with open(path, "rb") as opened:
+                content = opened.read()
+            if file.endswith(".npy") or any(word in content for word in COMPILED_WORDS):
+                digest.update(path.removeprefix(str(root)).encode() + content)
+    return digest.digest()
 
 
 def cache_root() -> Path:
