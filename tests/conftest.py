@@ -4,13 +4,19 @@ import gc
 import os
 import re
 import tempfile
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
 from heard_signals import hear_signals
+from numba.core import errors
 
 from tracecore.cuda.device import gpu_unavailable_reason
 from tracecore.emulator.library import emulator_unavailable_reason
+
+# Where colorama is installed, Numba has it put back the stderr of before when it has written a message of an error,
+# even one that it gets over: a thread that compiles as tests go by leaves a test without the stream that it reads.
+errors.ColorShell = nullcontext
 
 #: Files whose tests take longest. They begin first, so that no worker is left alone with one at the end, and by turns
 #: those that compile kernels and those that compile loops, so that no worker waits for what another one compiles.

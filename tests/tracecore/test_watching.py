@@ -1,6 +1,7 @@
 """Whoever watches is told of what is compiled, and of nothing else."""
 
 import importlib
+import io
 import sys
 from pathlib import Path
 from types import ModuleType
@@ -8,6 +9,7 @@ from typing import Any
 
 import pytest
 from data_files import data_text
+from numba.core import errors
 
 from tracecore.compilation import cached, unit_calls, watching
 from tracecore.compilation.private_folder import PrivateFolder
@@ -76,3 +78,11 @@ def test_what_is_compiled_for_something_else_is_part_of_it(told: Told) -> None:
     made(lambda: {1})
     assert told.words == [("outer", 3), 1, 3, "end"]
     assert watching._Watch.watcher is None
+
+
+def test_a_message_of_numba_leaves_the_stream_of_a_test_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where another thread begins to write it before the test, and has written it during the test."""
+    own = io.StringIO()
+    with vars(errors)["ColorShell"]():
+        monkeypatch.setattr(sys, "stderr", own)
+    assert sys.stderr is own
