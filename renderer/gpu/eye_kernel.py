@@ -35,6 +35,8 @@ SCRATCH_BYTES = WARP_PATHS.itemsize + WORD_BYTES * (CAPACITY + PAD)
 #: Rows of a batch of a warp: rays and paths.
 BATCH_ROWS = RAY_FLOATS + EYE_WORDS
 
+#: Where rays begin whose hits are known already.
+NOT_TRACED = -1
 
 #: A photon map of a pass: what `PhotonMap` has, with the addresses of its arrays on the GPU, how many words lie from
 #: one of its columns to the next, and the address of the irradiance that is known at its photons.
@@ -71,8 +73,9 @@ class EyeWave(NamedTuple):
     taken: (passes, 1) int64, how many of the pixels are taken.
     pixels: (n,) int32, of which passes take some.
     active, fresh: (warps,) int64, rays of each batch, and from which of them on they are the camera's.
-    handed: (warps, 1 + slots) int64, rays that were handed over to be traced: of paths, and of each slot.
     turns: (warps,) int64, which of two batches has the rays.
+    starts: (warps, 1 + slots) int64, where those of each batch begin among all that are traced, or NOT_TRACED, and
+        those of each slot.
     batches: (warps, 2, BATCH_ROWS, column) uint32, two batches: rays and paths.
     words: (warps, 4, column) uint32, hits.
     shadows: (warps, slots) int64, shadow rays of each slot.
@@ -83,9 +86,10 @@ class EyeWave(NamedTuple):
     chunk: (1,) `WARP_PATHS`: what scratch is like, which each warp has beside its core.
     search: (warps,) WARP_SEARCH, of `EyeBatch`.
     counters: (warps, EYE_COUNTERS) int64.
-    traced, answers: (warps * CAPACITY, 8) and (.., 4) float32, the rays as a launch of a kernel takes them, those of a
-        batch side by side, and their hits.
+    traced, answers: (warps * CAPACITY, 8) and (.., 4) float32, the rays as a launch of a kernel takes them, and their
+        hits.
     shadows_traced, shadow_answers: (warps * slots * CAPACITY, 8) and (.., 4) float32, the same of shadow rays.
+    to_trace: (2,) int64, how many rays there are to trace, and how many shadow rays.
     """
 
     job: EyeJob
@@ -101,8 +105,8 @@ class EyeWave(NamedTuple):
     pixels: Ints
     active: Longs
     fresh: Longs
-    handed: Longs
     turns: Longs
+    starts: Longs
     batches: Ids
     words: Ids
     shadows: Longs
@@ -117,6 +121,7 @@ class EyeWave(NamedTuple):
     answers: Floats
     shadows_traced: Floats
     shadow_answers: Floats
+    to_trace: Longs
 
 
 def shade_eye_wave(wave: EyeWave) -> None:
@@ -136,37 +141,37 @@ def shade_batch(advance: Any, wave: EyeWave) -> None:
     if own >= warps:
         return
     turn, active, counts, passes = wave.turns[own], wave.active[own], wave.shadows[own], len(wave.sequences)
-    job, handed, slots = job_of(wave, own % passes), wave.handed[own], len(counts)
+    job, starts, slots = job_of(wave, own % passes), wave.starts[own], len(counts)
     here, words = wave.batches[own, turn], wave.words[own]
     rays, paths = as_floats(here[:RAY_FLOATS]), here[RAY_FLOATS : RAY_FLOATS + EYE_WORDS]
     scratch, ahead = beside_core(wave.chunk), wave.batches[own, 1 - turn]
     hits = as_floats(words)
     batch = EyeBatch(rays, hits, words[HIT_ID], paths, scratch, ahead, wave.search[own : own + 1], wave.counters[own])
     shadows = ShadowRays(wave.shadow_rays[own], wave.radiance[own], wave.shadow_paths[own], counts)
-    take_answers(wave.answers, CAPACITY * own, active, hits)
+    if starts[0] != NOT_TRACED:
+        take_answers(wave.answers, starts[0], active, hits)
     answers = wave.shadow_words[own]
     for slot in range(slots):
-        take_answers(wave.shadow_answers, CAPACITY * (slots * own + slot), counts[slot], as_floats(answers[slot]))
+        take_answers(wave.shadow_answers, starts[1 + slot], counts[slot], as_floats(answers[slot]))
     if add_lit(job, shadows, answers) > 0:
-        hand_over_shadows(wave, own, shadows, batch)  # what the paths have hit is asked again
+        hand_over_shadows(wave, own, shadows, batch)  # what the paths have hit is known, and waits
+        starts[0] = NOT_TRACED
         return
     kept = advance(job, batch, active, wave.fresh[own], shadows)
     fresh = start_paths(job, batch_ahead(batch), kept, CAPACITY - kept, warps // passes)
-    hand_over(as_floats(ahead[:RAY_FLOATS]), (kept + fresh, handed[0]), wave.traced, CAPACITY * own, False)
+    starts[0] = hand_over(as_floats(ahead[:RAY_FLOATS]), kept + fresh, wave.traced, wave.to_trace[:1], False)
     hand_over_shadows(wave, own, shadows, batch)
-    handed[0] = kept + fresh
     wave.active[own], wave.fresh[own], wave.turns[own] = kept + fresh, kept, 1 - turn
 
 
 @inlined
 def hand_over_shadows(wave: EyeWave, own: int, shadows: ShadowRays, batch: EyeBatch) -> None:
     """Have the shadow rays of a warp traced, and count them."""
-    counts, handed, slots = shadows.counts, wave.handed[own], len(shadows.counts)
-    for slot in range(slots):
-        both, first = (counts[slot], handed[1 + slot]), CAPACITY * (slots * own + slot)
-        hand_over(shadows.rays[slot], both, wave.shadows_traced, first, False)
+    counts, starts = shadows.counts, wave.starts[own]
+    for slot in range(len(counts)):
+        first = hand_over(shadows.rays[slot], counts[slot], wave.shadows_traced, wave.to_trace[1:], False)
         add_to(address(batch.counters) + 8 * SHADOW, counts[slot])
-        handed[1 + slot] = both[0]
+        starts[1 + slot] = first
 
 
 @inlined

@@ -141,10 +141,10 @@ class EyeWaves:
             wave = arrays.zeroed(lambda places: new_wave(places, job, warps_and_slots, passes))
             #: Of two groups of passes, of which one is fetched while the other is under way, where the last one is.
             self._all, self._first = wave, 0
-            traced = [Traced(wave.traced, wave.answers, Query.CLOSEST)]
+            traced = [Traced(wave.traced, wave.to_trace[:1], wave.answers, Query.CLOSEST)]
             if slots > 0:
                 asked = Query.CLOSEST if scene.photon_scene.flags & SHEET else Query.ANY
-                traced.append(Traced(wave.shadows_traced, wave.shadow_answers, asked))
+                traced.append(Traced(wave.shadows_traced, wave.to_trace[1:], wave.shadow_answers, asked))
             self._waves = Waves(tracer, arrays, Shader(shader_of(job.task), made_of, SCRATCH_BYTES), wave, traced)
             self._waves.put("pixels", pixels)
             width, given = job.size[0], (wave.images, wave.sequences)
@@ -165,7 +165,7 @@ class EyeWaves:
 
         Raises `DeviceError` where the GPU does not answer, and `KernelError` where a kernel fails.
         """
-        waves, passes, traced = self._waves, len(given), 0.0
+        waves, passes = self._waves, len(given)
         with self._tracer.vacant_gpu("cannot shade eye paths"):
             started = time.perf_counter()
             self._first = self.most_passes - self._first
@@ -178,14 +178,8 @@ class EyeWaves:
             waves.put("taken", [one.left_out for one in given])
             waves.put("maps", [one.maps for one in given])
             waves.put("radii", [one.radii for one in given])
-            waves.put("handed", CAPACITY)  # whatever was traced before is overwritten
             waves.clear("images", "found", "active", "shadows", "counters")
-            while True:
-                waves.launch()
-                is_over = not waves.fetch("active").any() and not waves.fetch("shadows").any()
-                traced += waves.traced_seconds()
-                if is_over:
-                    break
+            traced = sum(seconds for seconds, _ in waves.groups())
             counters = waves.fetch("counters")
             own = np.arange(len(counters)) % passes
             sums = np.stack([counters[own == k].sum(axis=0) for k in range(passes)])
@@ -269,8 +263,8 @@ def new_wave(arrays: Any, job: EyeJob, warps_and_slots: tuple[int, int], passes:
         pixels=zeros((len(job.pixels),), np.int32),
         active=zeros((warps,), np.int64),
         fresh=zeros((warps,), np.int64),
-        handed=zeros((warps, 1 + slots), np.int64),
         turns=zeros((warps,), np.int64),
+        starts=zeros((warps, 1 + slots), np.int64),
         batches=zeros((warps, 2, BATCH_ROWS, column), np.uint32),
         words=zeros((warps, HIT_FLOATS, column), np.uint32),
         shadows=zeros((warps, slots), np.int64),
@@ -285,4 +279,5 @@ def new_wave(arrays: Any, job: EyeJob, warps_and_slots: tuple[int, int], passes:
         answers=zeros((warps * CAPACITY, HIT_FLOATS), np.float32),
         shadows_traced=zeros((warps * slots * CAPACITY, RAY_FLOATS), np.float32),
         shadow_answers=zeros((warps * slots * CAPACITY, HIT_FLOATS), np.float32),
+        to_trace=zeros((2,), np.int64),
     )

@@ -35,6 +35,7 @@ class PhotonWave(NamedTuple):
     active: (warps,) int64, rays of each batch.
     fresh: (warps, 2) int64, of `PhotonBatch`.
     turns: (warps,) int64, which of two batches has the rays.
+    starts: (warps,) int64, where those of each batch begin among all that are traced.
     batches: (warps, 2, BATCH_ROWS, column) uint32, two batches: rays and paths.
     hits: (warps, 4, column) float32, of `PhotonBatch`.
     chunk, launch: (1,) `WARP_HITS` and `WARP_LAUNCH`: what scratch is like, which each warp has beside its core.
@@ -42,7 +43,8 @@ class PhotonWave(NamedTuple):
     blocks: (passes, STORE_COLUMNS, n) uint32, photons. filled: (passes,) int64, how many they are.
     waiting, waits: of `PhotonOutput`, without meaning here.
     counters: (warps, PHOTON_COUNTERS) int64.
-    traced: (warps * CAPACITY, 8) float32, the rays as a launch of a kernel takes them, those of a batch side by side.
+    traced: (warps * CAPACITY, 8) float32, the rays as a launch of a kernel takes them. to_trace: (1,) int64, how many
+        they are.
     answers: (warps * CAPACITY, 4) float32, their hits.
     """
 
@@ -53,6 +55,7 @@ class PhotonWave(NamedTuple):
     active: Longs
     fresh: Longs
     turns: Longs
+    starts: Longs
     batches: Words
     hits: Floats
     chunk: Records
@@ -64,6 +67,7 @@ class PhotonWave(NamedTuple):
     filled: Longs
     counters: Longs
     traced: Floats
+    to_trace: Longs
     answers: Floats
 
 
@@ -79,10 +83,10 @@ def shade_wave(wave: PhotonWave) -> None:
     batch = PhotonBatch(rays, wave.hits[own], paths, wave.fresh[own], scratch, CAPACITY)
     blocks, filled = wave.blocks[index : index + 1], wave.filled[index : index + 1]
     output = PhotonOutput(wave.waiting, wave.waits, blocks, filled, wave.counters[own])
-    take_answers(wave.answers, CAPACITY * own, active, batch.hits)
+    take_answers(wave.answers, wave.starts[own], active, batch.hits)
     task = task_of(wave.task, wave.sequences[index])
     going = shade_rays(wave.scene, task, batch, active, wave.supply[index], borrowed(output))
-    hand_over(as_floats(ahead[:RAY_FLOATS]), (going, CAPACITY), wave.traced, CAPACITY * own, True)
+    wave.starts[own] = hand_over(as_floats(ahead[:RAY_FLOATS]), going, wave.traced, wave.to_trace, True)
     wave.active[own], wave.turns[own] = going, 1 - turn
 
 

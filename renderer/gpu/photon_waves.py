@@ -133,6 +133,7 @@ def new_wave(
         active=zeros((warps,), np.int64),
         fresh=zeros((warps, 2), np.int64),
         turns=zeros((warps,), np.int64),
+        starts=zeros((warps,), np.int64),
         batches=zeros((warps, 2, BATCH_ROWS, column), np.uint32),
         hits=zeros((warps, HIT_FLOATS, column), np.float32),
         chunk=zeros((1,), WARP_HITS),
@@ -144,6 +145,7 @@ def new_wave(
         filled=zeros((passes,), np.int64),
         counters=zeros((warps, PHOTON_COUNTERS), np.int64),
         traced=zeros((warps * CAPACITY, RAY_FLOATS), np.float32),
+        to_trace=zeros((1,), np.int64),
         answers=zeros((warps * CAPACITY, HIT_FLOATS), np.float32),
     )
 
@@ -164,11 +166,11 @@ class PhotonWaves:
             self._arrays, (_, made_of) = DeviceArrays(tracer.gpu), with_loops(scene, photon_units())
             warps, free = max(tracer.gpu.multiprocessors * WARPS, passes), tracer.gpu.own_room()
             room = min(int(PHOTON_SHARE * free) // PHOTON_BYTES, MOST_PHOTONS)
-            room = max(room // passes, 2 * AHEAD * warps * CAPACITY)
+            room = max(room // passes, 4 * AHEAD * warps * CAPACITY)
             there = self._on_gpu(scene)
             self._all = self._arrays.zeroed(lambda places: new_wave(places, there, task, (warps, passes), room))
             shader = Shader(shade_wave, made_of, SCRATCH_BYTES)
-            traced = Traced(self._all.traced, self._all.answers, Query.CLOSEST)
+            traced = Traced(self._all.traced, self._all.to_trace, self._all.answers, Query.CLOSEST)
             self._waves = Waves(tracer, self._arrays, shader, self._all, [traced])
 
     @property
@@ -245,9 +247,7 @@ class PhotonWaves:
         with self._tracer.vacant_gpu("cannot trace a sample of photons"):
             self._begin_range(range(2 * self.rays_at_once))
             self._waves.launch(2)
-            self._waves.fetch("filled")
-            rays = rows_of(self._all.traced)
-        return rays[rays[:, 7] > 0.0]
+            return rows_of(self._all.traced[: int(self._waves.fetch("to_trace")[0])])
 
     def _begin_range(self, photons: range) -> None:
         """Has the GPU begin with the photons of a range, in the sequence that they are of."""
@@ -269,13 +269,10 @@ class PhotonWaves:
         Returns the photons that the GPU had no room for, (STORE_COLUMNS, n) each, in the order in which they were
         stored, and the seconds in which rays were traced.
         """
-        drained, traced, room = [], 0.0, self.room - AHEAD * self.rays_at_once
-        is_over = False
-        while not is_over:
-            self._waves.launch()
-            is_over = not self._waves.fetch("active").any()
-            traced += self._waves.traced_seconds()
-            if not is_over and int(self._waves.fetch("filled").max()) > room:
+        drained, traced, room = [], 0.0, self.room - 2 * AHEAD * self.rays_at_once
+        for seconds, rays, filled in self._waves.groups("filled"):
+            traced += seconds
+            if rays > 0 and int(filled.max()) > room:
                 drained += [self._drained()] if is_kept else []
                 self._waves.clear("filled")
         return drained, traced

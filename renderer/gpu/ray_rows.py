@@ -1,12 +1,14 @@
-"""Rays of a warp's batch, in columns as it shades them and in rows as a launch traces them."""
+"""Rays of a warp's batch, in columns as it shades them, and in rows as a launch traces them.
+
+Rows of all warps lie one after the other, so that a launch traces no more than there are.
+"""
 
 from renderer.shading.chunks import HIT_ID, RAY_DIRECTION
 from renderer.simd.columns import WORD_BYTES, get, get3, get_four, put, put3, put_four
 from renderer.simd.loops import each_ray
-from shaders.float32 import INFINITY, ONE, ZERO
-from shaders.vector import chosen
+from shaders.float32 import INFINITY, ZERO, Longs
 from tracecore.compilation.cached import inlined
-from tracecore.compilation.vector import address
+from tracecore.compilation.vector import address, fetch_add
 from tracecore.rays import HIT_FLOATS, RAY_FLOATS, Floats
 
 #: Rays of a warp's batch, and room behind them that is read and means nothing.
@@ -17,7 +19,7 @@ CAPACITY, PAD = 512, 32
 def take_answers(answers: Floats, first: int, count: int, hits: Floats) -> None:
     """Write the hits of a batch to its columns, (4, column).
 
-    answers: (n, 4), those of the batch from the first on.
+    answers: (n, 4), those of the batch from the first on, where `hand_over` has put its rays.
     """
     rows = address(answers) + WORD_BYTES * HIT_FLOATS * first
     each_ray(take_answer, count, (rows, address(hits), WORD_BYTES * hits.shape[1]))
@@ -33,29 +35,28 @@ def take_answer(i: int, data: tuple[int, int, int]) -> None:
 
 
 @inlined
-def hand_over(rays: Floats, counts: tuple[int, int], traced: Floats, first: int, is_endless: bool) -> None:
-    """Write the rays of a batch, (8, column), as a launch takes them, and behind them some that hit nothing.
+def hand_over(rays: Floats, count: int, traced: Floats, to_trace: Longs, is_endless: bool) -> int:
+    """Write the rays of a batch, (8, column), as a launch takes them, behind those of others. Returns where they begin.
 
-    counts: of rays, and of those that were handed over before, which are overwritten.
-    traced: (n, 8), those of the batch from the first on.
+    traced: (n, 8), the rays of all batches.
+    to_trace: (1,), how many they are.
     is_endless: whether rays have no limits, and columns of limits mean nothing.
     """
-    rows, rays_now = address(traced) + WORD_BYTES * RAY_FLOATS * first, counts[0]
-    data = (address(rays), WORD_BYTES * rays.shape[1], rows, rays_now, is_endless)
-    each_ray(hand_over_ray, max(rays_now, counts[1]), data)
+    first = fetch_add(address(to_trace), count)
+    rows = address(traced) + WORD_BYTES * RAY_FLOATS * first
+    each_ray(hand_over_ray, count, (address(rays), WORD_BYTES * rays.shape[1], rows, is_endless))
+    return first
 
 
 @inlined
-def hand_over_ray(i: int, data: tuple[int, int, int, int, bool]) -> None:
-    """Write a ray as a launch takes it: one that hits nothing behind the last.
+def hand_over_ray(i: int, data: tuple[int, int, int, bool]) -> None:
+    """Write a ray as a launch takes it.
 
-    data: address of columns that are so many bytes apart, and of the rays; how many there are, and whether they are
-        endless.
+    data: address of columns that are so many bytes apart, and of the rays, and whether these are endless.
     """
-    columns, step, traced, rays, is_endless = data
-    is_ray, limits = i < rays, columns + 3 * step
+    columns, step, traced, is_endless = data
     origin, direction = get3(columns, step, i), get3(columns + RAY_DIRECTION * step, step, i)
-    origin, direction = chosen(is_ray, origin, (ZERO, ZERO, ZERO)), chosen(is_ray, direction, (ONE, ONE, ONE))
+    limits = columns + 3 * step
     start, end = (ZERO, INFINITY) if is_endless else (get(limits, i), get(limits + 4 * step, i))
-    put_four(traced, 2 * i, (origin[0], origin[1], origin[2], start if is_ray else INFINITY))
-    put_four(traced, 2 * i + 1, (direction[0], direction[1], direction[2], end if is_ray else -INFINITY))
+    put_four(traced, 2 * i, (origin[0], origin[1], origin[2], start))
+    put_four(traced, 2 * i + 1, (direction[0], direction[1], direction[2], end))

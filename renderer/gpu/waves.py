@@ -35,8 +35,8 @@ from tracecore.cuda.warp_kernel import WarpKernel
 from tracecore.rays import Query
 from tracecore.tracers.gpu import GpuTracer
 
-#: Waves that are launched before the host looks what became of them.
-AHEAD = 8
+#: Waves of a group: while the host looks what became of one, the next one is under way.
+AHEAD = 4
 
 
 class Shader(NamedTuple):
@@ -53,9 +53,14 @@ class Shader(NamedTuple):
 
 
 class Traced(NamedTuple):
-    """Says what a wave has traced. rays, hits: on the GPU, (n, 8) and (n, 4) float32."""
+    """Says what a wave has traced.
+
+    rays, hits: on the GPU, (n, 8) and (n, 4) float32.
+    to_trace: on the GPU, (1,) int64, how many of the rays there are.
+    """
 
     rays: Any
+    to_trace: Any
     hits: Any
     query: Query
 
@@ -64,7 +69,7 @@ class Waves:
     """Launches waves of a kind, whose arrays are on a GPU; `vacant_gpu` of the tracer is entered meanwhile.
 
     arrays: has the memory of the wave.
-    wave: a named tuple, with the fields that the shader takes.
+    wave: a named tuple, with the fields that the shader takes; `to_trace` of it is zero before it shades.
     traced: what is traced after it was shaded.
     """
 
@@ -77,9 +82,13 @@ class Waves:
         counters = new_counters(self._device)
 
         def launch(one: Traced) -> Launch:
-            return tracer.launch_at(one.rays.ctypes.data, one.hits.ctypes.data, counters)
+            made = tracer.launch_at(one.rays.ctypes.data, one.hits.ctypes.data, counters)
+            made.take_count_from(one.to_trace.ctypes.data)
+            return made
 
-        self._launches = [[(launch(one), len(one.rays), one.query) for one in traced] for _ in range(AHEAD)]
+        self._groups = [
+            [[(launch(one), len(one.rays), one.query) for one in traced] for _ in range(AHEAD)] for _ in range(2)
+        ]
         self._host: dict[tuple[str, Any], Any] = {}
         self.use(wave)
 
@@ -87,18 +96,31 @@ class Waves:
         """Has the waves to come work on a tuple of the same type."""
         self.wave, self._record = wave, self._arrays.structure(wave)
 
-    def launch(self, count: int = AHEAD) -> None:
-        """Launches waves, AHEAD at most."""
-        for launches in self._launches[:count]:
+    def groups(self, *names: str) -> Iterator[tuple[Any, ...]]:
+        """Launches waves until there are no rays to trace.
+
+        Yields in how many seconds those of a group traced, how many rays they left to trace, and arrays of the wave's
+        by name as they left them; the next group is under way meanwhile. Raises `KernelError` where a kernel complains.
+        """
+        turn, is_over = 0, False
+        self.launch()
+        while not is_over:
+            rays, *arrays = [self._copied_down(name) for name in ("to_trace", *names)]
+            self._stream.mark()
+            self.launch(turn=1 - turn)
+            self._stream.await_mark(self)
+            is_over = not rays.any()
+            reports = [launch.report() for launches in self._groups[turn] for launch, _, _ in launches]
+            yield 1e-9 * sum(end - start for start, end, _ in reports), int(rays.sum()), *arrays
+            turn = 1 - turn
+
+    def launch(self, count: int = AHEAD, turn: int = 0) -> None:
+        """Launches so many waves of a group. turn: which of two groups, of which the other may be under way."""
+        for launches in self._groups[turn][:count]:
+            self.clear("to_trace")
             self._kernel.start(len(self.wave.active), self._record.address, self._stream)
             for launch, rays, query in launches:
                 launch.start(rays, query, self._stream)
-
-    def traced_seconds(self) -> float:
-        """Returns how long the last AHEAD waves, which are done, traced. Raises `KernelError` where a kernel
-        complains."""
-        reports = [launch.report() for launches in self._launches for launch, _, _ in launches]
-        return 1e-9 * sum(end - start for start, end, _ in reports)
 
     def put(self, name: str, values: Any) -> None:
         """Writes an array of the wave's. values: of all elements, or a list of rows."""
@@ -120,7 +142,9 @@ class Waves:
 
     def fetch(self, name: str) -> Any:
         """Returns an array of the wave's, once all that was launched is done. The next call overwrites it."""
-        return self._fetched(getattr(self.wave, name), self._pinned(name), self._stream)
+        here = self._copied_down(name)
+        self._stream.finish(self, here)
+        return here
 
     def rows(self, name: str) -> Iterator[Any]:
         """Returns the rows of an array of the wave's, which nobody writes before they are all seen. While one is looked
@@ -132,7 +156,9 @@ class Waves:
 
         def fetched(row: int) -> Any:
             self._device.attach()
-            return self._fetched(there[row], here[row % 2], self._fetching)
+            self._fetching.copy_down(here[row % 2].ctypes.data, there[row].ctypes.data, there[row].nbytes)
+            self._fetching.finish(self, here)
+            return here[row % 2]
 
         with ThreadPoolExecutor(1) as thread:
             coming = thread.submit(fetched, 0)
@@ -142,10 +168,11 @@ class Waves:
                     coming = thread.submit(fetched, row + 1)
                 yield found
 
-    def _fetched(self, there: Any, here: Any, stream: Stream) -> Any:
+    def _copied_down(self, name: str) -> Any:
+        """Returns an array of the wave's that begins to come here."""
+        there, here = getattr(self.wave, name), self._pinned(name)
         if here.nbytes > 0:
-            stream.copy_down(here.ctypes.data, there.ctypes.data, here.nbytes)
-        stream.finish(self, here)
+            self._stream.copy_down(here.ctypes.data, there.ctypes.data, here.nbytes)
         return here
 
     def _pinned(self, name: str, like: Any = None) -> Any:

@@ -29,7 +29,6 @@ from renderer.film.layers import LAYER_ALBEDO, LAYER_BIAS, LAYER_COLUMNS, LAYER_
 from renderer.gpu import eye_waves, map_kernel, pass_sums, photon_maps, photon_waves
 from renderer.gpu.eye_kernel import SAMPLE_MAP
 from renderer.gpu.photon_kernel import shade_wave
-from renderer.gpu.ray_rows import CAPACITY
 from renderer.gpu.waves import launch_of, with_loops
 from renderer.photons.building import MapMemory, sorted_map
 from renderer.photons.irradiance import EVERY, irradiance_map
@@ -81,10 +80,17 @@ class WarpPhotons:
                 lanes.run(warp, record.ctypes.data)
             if not self.wave.active.any():
                 break
-            self.wave.answers[:] = tracer.closest_hit(self.wave.traced)
+            answer(tracer, self.wave.traced, self.wave.to_trace, self.wave.answers)
         for number, (stored, filled) in enumerate(zip(self.wave.blocks, self.wave.filled, strict=True)):
             order = np.argsort(stored[STORE_INDEX, :filled], kind="stable")
             yield stored[:PHOTON_WORDS, order].T, self.wave.counters[number::PASSES].sum(axis=0)
+
+
+def answer(tracer, rays, to_trace, answers):
+    """Traces as many rays as there are, of which there will be none then. Others are no rays."""
+    count = to_trace[0]
+    answers[:count] = tracer.closest_hit(rays[:count])
+    rays[:], answers[count:], to_trace[0] = np.nan, np.nan, 0
 
 
 @pytest.fixture(scope="module")
@@ -292,7 +298,7 @@ def passes_by_lanes(driver, tracer, lookups=()):
     scene, made_of = with_loops(driver.scene, eye_waves.eye_units(task.diffuse), needs)
     job = EyeJob(scene, lookup, task, driver.camera, SIZE, driver.pixels, taken, driver.reach, image)
     wave = eye_waves.new_wave(np, job, (WARPS, driver._shadow_slots()), PASSES)
-    wave.sequences[:], wave.handed[:], wave.pixels[:] = range(PASSES), CAPACITY, driver.pixels
+    wave.sequences[:], wave.pixels[:] = range(PASSES), driver.pixels
     for number, known in enumerate(lookups):
         wave.reaches[number], wave.radii[number] = driver.radius_of(number), known.radii
         far = known.irradiance
@@ -305,9 +311,8 @@ def passes_by_lanes(driver, tracer, lookups=()):
         run_warps(lanes, wave, WARPS)
         if not wave.active.any() and not wave.shadows.any():
             return wave
-        wave.answers[:] = tracer.closest_hit(wave.traced)
-        if wave.shadows.size:
-            wave.shadow_answers[:] = tracer.closest_hit(wave.shadows_traced)  # in scenes with sheets it matters which
+        answer(tracer, wave.traced, wave.to_trace[:1], wave.answers)
+        answer(tracer, wave.shadows_traced, wave.to_trace[1:], wave.shadow_answers)  # with sheets it matters which
 
 
 def copied(value):

@@ -18,7 +18,7 @@ from judges import assert_same_bits
 import tracecore
 from tracecore.checks.cutout_cases import random_cutouts
 from tracecore.cuda import device as gpu_device
-from tracecore.cuda.device import DeviceMemory, find_device, gpu_unavailable_reason, rounded_down
+from tracecore.cuda.device import DeviceMemory, Stream, find_device, gpu_unavailable_reason, rounded_down
 from tracecore.cuda.driver import NOT_READY, SUCCESS
 from tracecore.cuda.waiting import await_answer_but
 from tracecore.cutouts import CutoutTables, tables_of
@@ -149,6 +149,22 @@ def test_a_launch_amid_a_kernel_that_stays_has_the_device(cuda: FakeCuda) -> Non
         for _ in range(2):
             assert_same_bits(traced(queue), CASE.closest[:200], CASE.rays)
             assert_same_bits(tracer.closest_hit(CASE.rays[:50]), CASE.closest[:50], CASE.rays)
+
+
+@pytest.mark.parametrize("kernel", ["while-while", "persistent-bvh4", "warp"])
+@pytest.mark.parametrize("count", [0, 1, 165, 600])
+def test_a_launch_traces_as_many_rays_as_the_device_says(cuda: FakeCuda, kernel: str, count: int) -> None:
+    with GpuTracer(CASE.triangles, kernel, threads=1, dispatch="streamed") as tracer:
+        rays, stream = DeviceMemory.holding(tracer.gpu, CASE.rays), Stream(tracer.gpu)
+        hits = DeviceMemory.filled(tracer.gpu, len(CASE.rays) * HIT.itemsize, 0xFF)
+        counted = DeviceMemory.holding(tracer.gpu, np.array([count]))
+        launch = tracer.launch_at(rays.address, hits.address)
+        launch.take_count_from(counted.address)
+        launch.start(len(CASE.rays), Query.CLOSEST, stream)
+        stream.finish()
+        found = hits.copied().reshape(len(CASE.rays), HIT.itemsize)
+    assert_same_bits(found[:count].view(np.float32), CASE.closest[:count], CASE.rays[:count])
+    assert (found[count:] == 0xFF).all()
 
 
 def test_a_launch_that_answers_a_ring_takes_the_same_calls_however_often(cuda: FakeCuda) -> None:

@@ -379,12 +379,16 @@ class Stream:
         return self._mark.wait(timeout)
 
     def finish(self, *used: Any) -> None:
-        """Returns once all work so far is done.
+        """Returns once all work so far is done. Takes and raises what `await_mark` does."""
+        self.mark()
+        self.await_mark(*used)
+
+    def await_mark(self, *used: Any) -> None:
+        """Returns once all work before the mark is done.
 
         used: what the work reads and writes, kept for good where it does not end. Raises `DeviceError` after
         `timeout_seconds`, `KernelError` where the device failed.
         """
-        self.mark()
         timeout = timeout_seconds()
         if not self.wait(timeout):
             keep_for_good(self, *used)

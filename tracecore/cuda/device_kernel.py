@@ -148,7 +148,7 @@ class Launch:
         self._report[0] = np.zeros((), REPORT)
         self._counters = counters or new_counters(kernel.device)
         self._arguments = np.zeros(1, LAUNCH)
-        self._arguments[0] = (*addresses, self._report.ctypes.data, self._counters.address, 0, steps)
+        self._arguments[0] = (*addresses, self._report.ctypes.data, self._counters.address, 0, steps, 0)
         self._count = self._arguments["count"]
         self._pointers = np.array([scene.record.ctypes.data, self._arguments.ctypes.data], np.uint64)
         self._pointers_address = self._pointers.ctypes.data
@@ -157,8 +157,15 @@ class Launch:
         """Has launches to come, and none is under way, trace rays at an address, whose hits go to another."""
         self._arguments["rays"], self._arguments["hits"] = rays, hits
 
+    def take_count_from(self, address: int) -> None:
+        """Has launches to come trace so many rays as stand at an address of the device, int64, when they begin."""
+        self._arguments["device_count"] = address
+
     def start(self, count: int, query: Query, stream: Stream | LentStream) -> None:
-        """Trace the first `count` rays, count > 0. Raises `RayError` where they are more than one launch can take."""
+        """Trace the first `count` rays, count > 0, or as many of these as the device says.
+
+        Raises `RayError` where they are more than one launch can take.
+        """
         if count > self._most_rays:
             name = self._kernel.strategy.name
             raise RayError(f"a launch of kernel {name!r} takes at most {self._most_rays} rays, got {count}: cut them")

@@ -8,9 +8,17 @@ from tracecore import precision
 from tracecore.rays import HIT, MISS, RAY
 
 #: What one launch traces. Pointers are addresses as the device sees them, steps is 0 unless they are counted; count is
-#: in rays.
+#: in rays, and the most there may be where another kernel has written their number, int64, at device_count, else 0.
 LAUNCH = np.dtype(
-    [("rays", "<u8"), ("hits", "<u8"), ("report", "<u8"), ("counters", "<u8"), ("count", "<u4"), ("steps", "<u8")],
+    [
+        ("rays", "<u8"),
+        ("hits", "<u8"),
+        ("report", "<u8"),
+        ("counters", "<u8"),
+        ("count", "<u4"),
+        ("steps", "<u8"),
+        ("device_count", "<u8"),
+    ],
     align=True,
 )
 #: What a launch reports: nanoseconds of the device's clock, rays rejected, bits of `FAULTS`.

@@ -27,6 +27,7 @@ struct Launch {
     LaunchCounters* counters;
     unsigned count;
     void* steps;  // Counts and RayCounts of the rays where they are COUNTED (steps.cuh)
+    const unsigned long long* device_count;  // of the rays, at most `count`, which a kernel before has written; or null
 };
 static_assert(sizeof(Launch) == LAUNCH_BYTES, "Launch differs from the LAUNCH of launch_records.py");
 
@@ -71,21 +72,26 @@ class LaunchRays {
     WarpChunk chunk;
     bool left;
 
+    __device__ unsigned count() const {
+        return launch.device_count == nullptr ? launch.count : static_cast<unsigned>(*launch.device_count);
+    }
+
     __device__ bool assign_by_grid(unsigned& index) {
         if (!left) return false;
         left = false;
         // Fits 32 bits: the host cuts launches at KernelStrategy.most_rays.
         index = (blockIdx.x * BLOCK_SIZE + threadIdx.x) / LANES_PER_RAY;
-        if (index >= launch.count) index = NO_RAY;
+        if (index >= count()) index = NO_RAY;
         return true;
     }
 
     __device__ bool take() {
-        unsigned first = launch.count;
+        const unsigned end = count();
+        unsigned first = end;
         if (left && lane_index() == 0) first = atomicAdd(&launch.counters->rays_taken, WARP_LANES);
         first = __shfl_sync(WHOLE_WARP, first, 0);
-        left = first < launch.count;
-        if (left) chunk = {first, min(first + WARP_LANES, launch.count)};
+        left = first < end;
+        if (left) chunk = {first, min(first + WARP_LANES, end)};
         return left;
     }
 };
