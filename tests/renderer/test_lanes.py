@@ -7,6 +7,7 @@ from functools import cache
 
 import numpy as np
 import pytest
+from fake_cuda import installed
 from lanes_on_threads import LanesOnThreads
 from llvmlite.binding import parse_bitcode
 from photon_clouds import photons_in_a_cloud
@@ -16,7 +17,6 @@ from test_media import block
 
 import tracecore
 from renderer.camera_paths.bounce import eye_needs
-from renderer.camera_paths.paths import EyeJob
 from renderer.camera_paths.task import ASKING, GATHER
 from renderer.drivers.driver import RenderSettings, within_crop
 from renderer.drivers.gather import GatherDriver
@@ -26,7 +26,7 @@ from renderer.drivers.path import PathDriver
 from renderer.drivers.photon import PhotonDriver
 from renderer.film.film import Film
 from renderer.film.layers import LAYER_ALBEDO, LAYER_BIAS, LAYER_COLUMNS, LAYER_END, LAYER_LIGHT
-from renderer.gpu import eye_waves, map_kernel, pass_sums, photon_maps, photon_waves
+from renderer.gpu import eye_waves, map_kernel, pass_sums, photon_maps, photon_waves, waves
 from renderer.gpu.eye_kernel import SAMPLE_MAP
 from renderer.gpu.photon_kernel import shade_wave
 from renderer.gpu.waves import launch_of, with_loops
@@ -47,6 +47,7 @@ from tracecore.compilation.gpu_code import piece_of, ptx_of, warp_code
 from tracecore.compilation.lanes import LANES, NO_PARTS
 from tracecore.compilation.side_by_side import Helpers, Job
 from tracecore.cuda.device_arrays import MOST_BYTES, laid_out, lay_out
+from tracecore.tracers.gpu import GpuTracer
 from tracecore.workers.pool import CallingThread, WorkerPool
 
 #: Warps that run one after the other here, and photons: more than the warps have room for at once.
@@ -291,12 +292,15 @@ def passes_by_lanes(driver, tracer, lookups=()):
 
     All paths that ask photons run the code of a final gather, which has what others ask by: it takes long to compile.
     """
-    task, lookup = driver.task_of_waves()
-    image, taken = np.zeros((1, LAYER_COLUMNS[driver.settings.layers])), np.zeros(1, np.int64)
-    has_fog = bool(driver.scene.photon_scene.flags & IN_MEDIUM)
-    needs = eye_needs(GATHER if task.diffuse in ASKING else task.diffuse, image.shape[1], has_fog)
+    job = driver._job_of_waves()
+    task = job.task
+    needs = eye_needs(
+        GATHER if task.diffuse in ASKING else task.diffuse,
+        job.image.shape[1],
+        bool(driver.scene.photon_scene.flags & IN_MEDIUM),
+    )
     scene, made_of = with_loops(driver.scene, eye_waves.eye_units(task.diffuse), needs)
-    job = EyeJob(scene, lookup, task, driver.camera, SIZE, driver.pixels, taken, driver.reach, image)
+    job = job._replace(scene=scene)
     wave = eye_waves.new_wave(np, job, (WARPS, driver._shadow_slots()), PASSES)
     wave.sequences[:], wave.pixels[:] = range(PASSES), driver.pixels
     for number, known in enumerate(lookups):
@@ -313,6 +317,56 @@ def passes_by_lanes(driver, tracer, lookups=()):
             return wave
         answer(tracer, wave.traced, wave.to_trace[:1], wave.answers)
         answer(tracer, wave.shadows_traced, wave.to_trace[1:], wave.shadow_answers)  # with sheets it matters which
+
+
+class WarpsOnThreads:
+    """Stands for a `WarpKernel` where CUDA is played: what a stream does of it are warps whose lanes are threads."""
+
+    def __init__(self, cuda, lanes):
+        self._cuda, self._lanes = cuda, lanes
+
+    def start(self, warps, argument, stream):
+        self._cuda.add_work(stream.address, lambda: [self._lanes().run(warp, argument) for warp in range(warps)])
+
+
+@pytest.fixture
+def cuda(emulator, monkeypatch):
+    monkeypatch.setenv("TRACECORE_GPU_TIMEOUT", "120")
+    monkeypatch.setattr(photon_waves, "columns_of", columns_of_here)
+    monkeypatch.setattr(photon_waves, "ordered_rows", ordered_rows_here)
+    monkeypatch.setattr(photon_waves, "WARPS", 1)
+    monkeypatch.setattr(eye_waves, "WARPS", WARPS)
+    monkeypatch.setattr(eye_waves, "MOST_PASSES", PASSES)
+    yield from installed(monkeypatch)
+
+
+def columns_of_here(columns, count):
+    """Does what `columns_of` does where memory of a GPU is the host's."""
+    return columns[:, :count].copy()
+
+
+def ordered_rows_here(columns, count, key, words):
+    """Does what `ordered_rows` does there."""
+    order = np.argsort(columns[key, :count], kind="stable")
+    return np.ascontiguousarray(columns[:words, order].T)
+
+
+def test_waves_store_the_photons_of_the_loops_though_there_is_no_room_for_all(kitchen, cuda, monkeypatch):
+    lanes, drained = LanesOnThreads(kitchen.code), []
+    monkeypatch.setattr(waves, "WarpKernel", lambda *given: WarpsOnThreads(cuda, lambda: lanes))
+    monkeypatch.setattr(photon_waves, "columns_of", lambda *given: drained.append(given) or columns_of_here(*given))
+    monkeypatch.setattr(photon_waves, "MOST_PHOTONS", 1)  # so there is room for no more than there has to be
+    with GpuTracer(kitchen.snapshot.positions, "persistent-bvh4", threads=1, dispatch="streamed") as tracer:
+        on_gpu = photon_waves.PhotonWaves(tracer, kitchen.scene, kitchen.task)
+        none, some, more = (on_gpu.trace(range(photons)) for photons in (0, PHOTONS, 4000))
+        assert len(drained) > 1
+    with tracecore.open_tracer(kitchen.snapshot.positions, device="cpu", threads=1) as tracer:
+        pool = WorkerPool(tracer, threads=1)
+        loops = [trace_photons(kitchen.scene, kitchen.task, pool, range(photons)) for photons in (PHOTONS, 4000)]
+        pool.close()
+    for found, expected in zip((some, more), loops, strict=True):
+        is_the_same(found.ordered, found.counters, expected)
+    assert len(none.ordered) == 0
 
 
 def copied(value):
@@ -371,22 +425,47 @@ def with_sheet_and_lamps(snapshot):
     )
 
 
-@pytest.mark.parametrize("kind", [PathDriver, OcclusionDriver])
-def test_lanes_make_the_passes_of_the_loops_bit_for_bit(kind, monkeypatch):
+@pytest.fixture
+def vases(monkeypatch):
+    """Metals, plastics, glass that absorbs, a sheet, lamps, the sky, and haze."""
     monkeypatch.setattr(light_tree, "LEVEL_COST", -1.0)  # a tree is taken, whether it pays or not
-    # Metals, plastics, glass that absorbs, the sky, and haze.
-    snapshot = in_haze(with_sheet_and_lamps(load("vases").snapshot(0.0)))
-    settings = RenderSettings(width=SIZE[0], height=SIZE[1], threads=1, layers="all", pixel_filter="gaussian")
-    columns = [*range(LAYER_BIAS), *range(LAYER_LIGHT, LAYER_END)]  # what the eye meets first, threads add
-    with tracecore.open_tracer(snapshot.positions, device="cpu", threads=1) as tracer:
-        driver = kind(snapshot, tracer, settings)
+    return in_haze(with_sheet_and_lamps(load("vases").snapshot(0.0)))
+
+
+#: Of these pictures, and what waves make of them: threads add what the eye meets first.
+OF_VASES = RenderSettings(width=SIZE[0], height=SIZE[1], threads=1, layers="all", pixel_filter="gaussian")
+MADE_BY_WAVES = [*range(LAYER_BIAS), *range(LAYER_LIGHT, LAYER_END)]
+
+
+@pytest.mark.parametrize("kind", [PathDriver, OcclusionDriver])
+def test_lanes_make_the_passes_of_the_loops_bit_for_bit(kind, vases):
+    with tracecore.open_tracer(vases.positions, device="cpu", threads=1) as tracer:
+        driver = kind(vases, tracer, OF_VASES)
         assert bool(driver.scene.photon_scene.flags & SHEET) == (kind is PathDriver)
         assert driver.scene.light_records.tree.levels > 0
         wave = passes_by_lanes(driver, tracer)
         expected = [driver.render_pass(number).reshape(-1, LAYER_END) for number in range(PASSES)]
         driver.close()
     for image, loops in zip(wave.images, expected, strict=True):
-        np.testing.assert_array_equal(image[:, columns], loops[:, columns])
+        np.testing.assert_array_equal(image[:, MADE_BY_WAVES], loops[:, MADE_BY_WAVES])
     assert np.count_nonzero(wave.images[0][:, 0]) > 0
     rays = driver.work.rays
     assert wave.counters.sum(axis=0)[:3].tolist() == [PASSES * SIZE[0] * SIZE[1], rays.shadow, rays.bounce]
+
+
+def test_waves_make_the_passes_of_the_loops(vases, cuda, monkeypatch):
+    monkeypatch.setattr(waves, "WarpKernel", lambda _, *given: WarpsOnThreads(cuda, lambda: lanes_of(*given[:2])))
+    with tracecore.open_tracer(vases.positions, device="cpu", threads=1) as tracer:
+        driver = PathDriver(vases, tracer, OF_VASES)
+        expected = [driver.render_pass(number).reshape(-1, LAYER_END) for number in range(PASSES)]
+        job, slots = driver._job_of_waves(), driver._shadow_slots()
+        driver.close()
+    with GpuTracer(vases.positions, "persistent-bvh4", threads=1, dispatch="streamed") as tracer:
+        on_gpu = eye_waves.EyeWaves(tracer, job, slots, (0, 0, *SIZE), 0)
+        asked = [eye_waves.EyePass(number, job.reach, eye_waves.no_maps(), np.zeros(0)) for number in range(PASSES)]
+        for _ in range(2):  # the second time with what the first has left
+            made = on_gpu.trace(asked)
+            for image, loops in zip(made.images, expected, strict=True):
+                np.testing.assert_array_equal(image[:, MADE_BY_WAVES], loops[:, MADE_BY_WAVES])
+    rays = driver.work.rays
+    assert made.counters.sum(axis=0)[:3].tolist() == [PASSES * SIZE[0] * SIZE[1], rays.shadow, rays.bounce]

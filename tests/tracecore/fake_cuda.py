@@ -327,6 +327,10 @@ class FakeCuda:
 
     # -------------------------------------------------------------------------------------------------------- work
 
+    def add_work(self, stream: int, work: Work) -> None:
+        """Has a stream do what stands for a kernel of another kind."""
+        self._handles[stream].add(work)
+
     def record_event(self, event: int, stream: int) -> None:
         marked, line = self._handles[event], self._handles[stream]
         self.calls.append("record_event")
