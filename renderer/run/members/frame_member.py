@@ -16,6 +16,7 @@ from renderer.run.resuming.frame_key import frame_key
 from renderer.run.sequence.frame_maker import FrameMaker
 from renderer.run.sequence.sequence_order import MadeFrame, Seeds, of_frame
 from tracecore.compilation.cached import begin_to_load
+from tracecore.freed_memory import keep_freed_memory
 
 if TYPE_CHECKING:
     from renderer.film.image_file import FilmTime
@@ -64,6 +65,7 @@ class FrameMember:
     def __init__(self, order: FramesOrder, seat: Seat) -> None:
         self._seeds, self._suffix = order.seeds, order.suffix
         plan = replace(order.picture.plan(seat), white=order.white, film_time=order.film_time)
+        keep_freed_memory()  # frame after frame needs arrays of the same sizes
         begin_to_load(plan.driver.code)
         self._maker = FrameMaker(plan)
         self._packed: PackedScene | None = None
