@@ -11,7 +11,7 @@ from scenes.model import Doubles
 SLOPE, LINE_END, ENCODED_END = 12.92, 0.0031308, 0.04045
 
 
-def _linear_of(encoded: Doubles) -> Doubles:
+def _linear_of(encoded: npt.NDArray[np.floating[Any]]) -> Doubles:
     return np.where(encoded <= ENCODED_END, encoded / SLOPE, ((encoded + 0.055) / 1.055) ** 2.4)
 
 
