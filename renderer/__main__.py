@@ -1,5 +1,6 @@
 """This module is the command `tracecore`, also `python -m renderer`."""
 
+import gc
 import io
 import os
 import signal
@@ -31,6 +32,7 @@ def main() -> int:
         finally:
             sys.stdout.flush()
         _leave_what_hangs(status)
+        gc.freeze()  # else the interpreter looks through all objects, more than once, before it ends
         exec("")  # else Python, where an interrupt has left another `exec`, ends by SIGINT though it was handled
         return status
     except BrokenPipeError:

@@ -424,8 +424,8 @@ def _make_frames(arguments: argparse.Namespace, settings: Settings) -> bool:
         with nothing_saved():
             plan = with_exposure(plan, is_shown=is_shown)
         clock.begin("start")
-        elsewhere = None if fleet is None else frames_by(plan, order.seeds, fleet)
-        order = replace(order, picture=plan, elsewhere=elsewhere)
+        order = replace(order, picture=plan)
+        order = order if fleet is None else replace(order, elsewhere=frames_by(order, fleet))
         is_finished = make_sequence(order, report)
     report.end(is_finished)
     return is_finished

@@ -361,10 +361,9 @@ class Film:
         over the passes is known, and how much of that is noise: what is left over all pixels is the square of the bias.
         Detail that is finer than the radius of the search is not noticed.
         """
-        mean = self._mean
-        if self.passes < 2 or mean.shape[2] <= LAYER_BIAS:
+        if self.passes < 2 or self._exposed.halves[0].now.low.shape[2] <= LAYER_BIAS:
             return float("nan")
-        squares = np.square(mean[..., LAYER_BIAS]) - self._variance[..., LAYER_BIAS]
+        squares = np.square(self._mean[..., LAYER_BIAS]) - self._variance[..., LAYER_BIAS]
         brightness = self._quiet_brightness(self._squared_errors)
         relative = np.divide(squares, np.square(brightness), out=np.zeros(squares.shape), where=brightness > 0.0)
         quiet = np.argsort(self.noise / np.maximum(brightness, LEAST), axis=None)[: kept_pixels(squares.size)]

@@ -6,15 +6,26 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from renderer.atomic_file import write_whole
 from renderer.film import image_file
 from renderer.film.film import Film
 from renderer.film.tone_mapping import ToneMapping
 from renderer.settings.picture import COVERAGE_LAYER
+
+
+class PngPicture(NamedTuple):
+    """Is a picture as its .png file has it, which takes much less memory than its light. content: of the file."""
+
+    content: bytes
+
+    def write(self, path: Path) -> None:
+        """Writes the file."""
+        write_whole(path, self.content)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)

@@ -26,16 +26,13 @@ import numpy as np
 import numpy.typing as npt
 
 from renderer.film.bands import by_bands
-from scenes.colors.srgb import encoded
+from scenes.colors.srgb import encoded_bytes
 
 Linear = npt.NDArray[np.float32]
 Doubles = npt.NDArray[np.float64]
 
 #: Luminance of linear sRGB (ITU-R BT.709 primaries, D65 white).
 LUMINANCE = np.array([0.2126, 0.7152, 0.0722])
-
-#: Bytes of a band: what is made of it on the way takes ten times as much.
-SHOWN_BYTES = 1 << 17
 
 Chromaticity = tuple[float, float]
 
@@ -124,13 +121,13 @@ class ToneMapping:
             if self.white_point is None
             else adapted(np.asarray(radiance, np.float64), self.white_point)
         )
-        return np.concatenate(by_bands(self._shown, seen, band_bytes=SHOWN_BYTES))
+        return np.concatenate(by_bands(self._shown, seen))
 
     def _shown(self, radiance: Linear) -> npt.NDArray[np.uint8]:
         """Returns rows of a picture, whose white is that of sRGB, as bytes."""
         exposed = np.asarray(radiance, np.float64) * 2.0**self.exposure
-        scale = CURVES[self.curve](luminance(exposed), self.white)
-        return to_bytes(encoded(exposed * scale[..., np.newaxis]))
+        exposed *= CURVES[self.curve](luminance(exposed), self.white)[..., np.newaxis]
+        return encoded_bytes(exposed)
 
 
 def adapted(radiance: npt.NDArray[np.float64], white_point: Chromaticity | None) -> npt.NDArray[np.float64]:
@@ -138,11 +135,6 @@ def adapted(radiance: npt.NDArray[np.float64], white_point: Chromaticity | None)
     None leaves it as it is.
     """
     return radiance if white_point is None else np.maximum(radiance @ adaptation(white_point).T, 0.0)
-
-
-def to_bytes(shown: npt.NDArray[np.float64]) -> npt.NDArray[np.uint8]:
-    """Returns 0..255 for 0..1, to the nearest, halves up."""
-    return np.floor(shown * 255.0 + 0.5).astype(np.uint8)
 
 
 def metered(radiance: npt.ArrayLike, curve: str) -> ToneMapping:

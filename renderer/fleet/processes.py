@@ -131,10 +131,14 @@ class Member:
         self._lent[number] = content
         self._say((kind, number, content), place_of)
 
-    def end(self) -> None:
-        """Ends the process."""
+    def dismiss(self) -> None:
+        """Tells the process to end."""
         with suppress(OSError):
             self._channel.shutdown(socket.SHUT_RDWR)
+
+    def end(self) -> None:
+        """Ends the process."""
+        self.dismiss()
         await_end(self.process)
 
     def _say(self, message: Any, place_of: PlaceOf | None = None) -> None:
@@ -238,9 +242,11 @@ class HostFleet:
                     member.items = {}
 
     def close(self) -> None:
-        """Ends the members."""
+        """Ends the members, all at once: to give a GPU back takes each a while."""
         with self._changed:
             members, self._members = self._members, []
+        for member in members:
+            member.dismiss()
         for member in members:
             member.end()
         self._memory.close()

@@ -117,7 +117,7 @@ OF_FILMS = {
     "seconds.player.tree": "meanwhile in the player: to refit trees and to pack them for tracing",
     "seconds.opener.tracer": "meanwhile in the opener: to build or read trees, and to open tracers with them",
     "seconds.opener.driver": "meanwhile in the opener: to make drivers, which look about, and to load their code",
-    "seconds.writer.writing": "meanwhile in the writer: to map tones of frames, and write their files",
+    "seconds.writer.writing": "meanwhile in the writer: to map tones of frames, unless members did, and write files",
 }
 
 #: Keys that say something of pictures alone, and of photon runs alone; the others have them too, as 0, null or the

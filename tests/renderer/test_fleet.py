@@ -239,6 +239,15 @@ def test_members_with_a_full_disk_and_no_memory_to_share_make_the_same(monkeypat
         assert memory_taken(fleet) == 0
 
 
+def test_all_members_are_told_to_end_before_one_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    fleet, done = HostFleet(seats(2)), list[str]()
+    for name in ("dismiss", "end"):
+        step = getattr(processes.Member, name)
+        monkeypatch.setattr(processes.Member, name, lambda one, step=step, name=name: done.append(name) or step(one))
+    fleet.close()
+    assert done[:3] == ["dismiss", "dismiss", "end"]
+
+
 def test_memory_that_a_member_may_still_read_is_not_used_again(fleet: HostFleet, tmp_path: Path) -> None:
     """Where nobody waits for what it makes any more."""
     fleet.open(Opening(Heaps, None))

@@ -140,9 +140,12 @@ def test_a_member_packs_a_frame_by_the_one_before(monkeypatch):
     )
     settings = Settings(size=(8, 6), passes=1, driver="whitted", quiet=True)
     order = MemberOrder(scene=plan_picture("museum:10k", settings, is_sequence=True).scene, settings=settings)
-    member = FrameMember(FramesOrder(picture=order, seeds="same", white=1.0, film_time=None), Seat(0, "cpu", 1))
+    order = FramesOrder(picture=order, seeds="same", suffix=".png", white=1.0, film_time=None)
+    member = FrameMember(order, Seat(0, "cpu", 1))
     for number in (0, 4):
-        assert member.make(SequenceFrame(number)).picture.passes == 1
+        made = member.make(SequenceFrame(number))
+        assert made.figures["passes"] == 1
+        assert made.file.content.startswith(b"\x89PNG")  # which is all that travels of what is shown
     assert before[0] is None
     assert before[1] is not None
     assert member.window == 2

@@ -127,12 +127,14 @@ def needs(name: str) -> None:
 @contextmanager
 def full_disk(most_bytes: int) -> Iterator[None]:
     """Lets no file grow beyond so many bytes, within the block."""
-    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    limits, before = resource.getrlimit(resource.RLIMIT_FSIZE), sys.dont_write_bytecode
+    sys.dont_write_bytecode = True  # Python keeps what it imports first within the block, cut off too
     resource.setrlimit(resource.RLIMIT_FSIZE, (most_bytes, limits[1]))
     try:
         yield
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+        sys.dont_write_bytecode = before
 
 
 @posix_only

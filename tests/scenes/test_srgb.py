@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from scenes.colors.srgb import decoded, encoded
+from scenes.colors.srgb import decoded, encoded, encoded_bytes
 
 
 @pytest.mark.parametrize(
@@ -27,3 +27,14 @@ def test_encoding_undoes_decoding():
     """For all bytes to half a step and better."""
     values = np.arange(256, dtype=np.uint8)
     np.testing.assert_allclose(encoded(decoded(values)) * 255.0, values, atol=1e-2)
+
+
+def test_bytes_of_linear_values_are_the_nearest():
+    """Also right before and behind where each of them begins."""
+    least = np.array([((k - 0.5) / 255.0 + 0.055) / 1.055 for k in range(11, 256)]) ** 2.4
+    begins = np.concatenate([(np.arange(1, 11) - 0.5) / 255.0 / 12.92, least])
+    random = np.random.default_rng(0).random(100_000) ** 3
+    values = np.concatenate([random, begins * (1.0 - 1e-9), begins * (1.0 + 1e-9), [-1.0, -0.0, 0.0, 1.0, 1.1, 1e30]])
+    np.testing.assert_array_equal(encoded_bytes(values), np.floor(255.0 * encoded(values) + 0.5).astype(np.uint8))
+    assert encoded_bytes(begins * (1.0 + 1e-9)).tolist() == list(range(1, 256))
+    assert encoded_bytes(np.array([np.inf])).tolist() == [255]

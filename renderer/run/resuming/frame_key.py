@@ -80,7 +80,8 @@ def frame_key(plan: Plan, snapshot: Snapshot, passes: int) -> str:
     Raises TypeError where something belongs to the key whose type `renderer.run.resuming.fingerprint` does not know.
     """
     fingerprints = Fingerprints(LEFT_OUT)
-    fingerprints.remember(snapshot)
+    if plan.motion is not None:  # of which many moments share the memory of what stands still
+        fingerprints.remember(snapshot)
     settings = plan.driver_settings(snapshot)
     seen = [fingerprints.of(scene_view) for scene_view in moments(plan, snapshot, settings.seed, passes)]
     program_now = program(is_denoised=plan.settings.denoise)

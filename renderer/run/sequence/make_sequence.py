@@ -20,11 +20,10 @@ from renderer.run.picture.picture_files import statistics_path
 from renderer.run.resuming.frame_key import frame_key
 from renderer.run.sequence.finished_frames import finished_frame, write_finished
 from renderer.run.sequence.frame_maker import FrameMaker, OpenedFrame
-from renderer.run.sequence.sequence_order import SequenceOrder, of_frame
+from renderer.run.sequence.sequence_order import MadeFrame, SequenceOrder, of_frame
 from renderer.version import SOFTWARE
 
 if TYPE_CHECKING:
-    from renderer.film.picture import Picture
     from renderer.run.statistics import Statistics
     from scenes.model import Snapshot
 
@@ -149,17 +148,20 @@ def _render(
     picture = maker.render(ready, path)
     if picture is None or not picture.is_finished:
         raise KeyboardInterrupt
-    return writers.submit(
-        _write_frame, order, played.frame, picture, partial(frame_key, plan, played.snapshot, picture.passes)
-    )
+
+    def made() -> MadeFrame:
+        return MadeFrame.of(picture, order.still_suffix, frame_key(plan, played.snapshot, picture.passes))
+
+    return writers.submit(_write_frame, order, played.frame, made)
 
 
-def _write_frame(order: SequenceOrder, frame: int, picture: Picture, key: Callable[[], str]) -> Statistics:
-    """Writes the files of a frame, and returns its statistics. key: returns that of the frame, see `frame_key`."""
+def _write_frame(order: SequenceOrder, frame: int, made: Callable[[], MadeFrame]) -> Statistics:
+    """Writes the files of a frame, and returns its statistics. made: returns the frame."""
     path = order.frame_path(frame)
     with order.clock.meanwhile("writer", "writing", frame):
-        picture.write(path)
-        figures = picture.statistics | {"request": key(), "asked": order.picture.asked}
+        one = made()
+        one.file.write(path)
+        figures = one.figures | {"asked": order.picture.asked}
         write_finished(path, figures)
     return figures
 
@@ -176,7 +178,7 @@ def _frames_elsewhere(order: SequenceOrder, writers: ThreadPoolExecutor) -> Gene
             order.clock.begin("wait_members", frame)
             while frame not in kept and frame not in made:
                 number, one = next(results)
-                made[number] = writers.submit(_write_frame, order, number, one.picture, partial(str, one.key))
+                made[number] = writers.submit(_write_frame, order, number, partial(MadeFrame, *one))
             order.clock.begin("rest")
             yield RenderedFrame(frame, made[frame], is_kept=False) if frame in made else _kept(frame, kept[frame])
 

@@ -14,6 +14,7 @@ from PIL import features
 from renderer.errors import UsageError
 from renderer.film.animation import ANIMATED
 from renderer.film.image_file import check_writable
+from renderer.film.picture import PngPicture
 from renderer.film.video import VIDEOS, check_video
 from renderer.run.picture.picture_files import files_of, statistics_path
 from renderer.run.plan import Plan
@@ -21,6 +22,7 @@ from renderer.run.timeline import FilmClock
 
 if TYPE_CHECKING:
     from renderer.film.picture import Picture
+    from renderer.run.statistics import Statistics
 
 #: What frames may be written as.
 STILLS = (".png", ".exr")
@@ -32,10 +34,20 @@ Seeds = Literal["same", "own"]
 
 
 class MadeFrame(NamedTuple):
-    """Is a frame that was made. picture: of it. key: that stands for all that decides it, see `frame_key`."""
+    """Is a frame that was made and is still to be written.
 
-    picture: Picture
-    key: str
+    file: writes it.
+    figures: its statistics, with the key that stands for all that decides it, see `frame_key`.
+    """
+
+    file: Picture | PngPicture
+    figures: Statistics
+
+    @classmethod
+    def of(cls, picture: Picture, suffix: str, key: str) -> MadeFrame:
+        """Returns a frame, measured and, where it is for screens, as it is shown. suffix: of its file."""
+        file = PngPicture(picture.png) if suffix.lower() == ".png" else picture
+        return cls(file, picture.statistics | {"request": key})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,8 +77,12 @@ class SequenceOrder:
     def frame_path(self, frame: int) -> Path:
         """Returns the path where a frame is written."""
         digits = max(DIGITS, len(str(self.frames[-1])))
-        suffix = ".png" if self.path.suffix.lower() in ANIMATED else self.path.suffix
-        return self.path.with_name(f"{self.path.stem}-{frame:0{digits}}{suffix}")
+        return self.path.with_name(f"{self.path.stem}-{frame:0{digits}}{self.still_suffix}")
+
+    @property
+    def still_suffix(self) -> str:
+        """Returns what the names of the frames' files end in."""
+        return ".png" if self.path.suffix.lower() in ANIMATED else self.path.suffix
 
     @property
     def own_files(self) -> list[Path]:
