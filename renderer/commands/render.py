@@ -420,13 +420,12 @@ def _make_frames(arguments: argparse.Namespace, settings: Settings) -> bool:
     plan.note_unseen_light(first)
     report = FrameReport(path, arguments.frames, quiet=settings.quiet)
     with open_fleet(plan.settings) as fleet:
+        order = order if fleet is None else replace(order, elsewhere=frames_by(order, fleet))
         clock.begin("pilot")
         with nothing_saved():
             plan = with_exposure(plan, is_shown=is_shown)
         clock.begin("start")
-        order = replace(order, picture=plan)
-        order = order if fleet is None else replace(order, elsewhere=frames_by(order, fleet))
-        is_finished = make_sequence(order, report)
+        is_finished = make_sequence(replace(order, picture=plan), report)
     report.end(is_finished)
     return is_finished
 

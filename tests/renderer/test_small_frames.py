@@ -1,6 +1,7 @@
 """Frames that are small are shared out to processes of this host without a word, with the bits of one process."""
 
 import json
+import threading
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,8 @@ import pytest
 
 from renderer import cli
 from renderer.errors import UsageError
+from renderer.film.picture import PngPicture
+from renderer.fleet.processes import HostFleet
 from renderer.fleet.seats import Seat
 from renderer.run import memory
 from renderer.run.members import open_fleet, small_frames
@@ -16,7 +19,7 @@ from renderer.run.members.frame_member import FrameMember, FramesOrder, Sequence
 from renderer.run.members.picture_member import MemberOrder
 from renderer.run.members.small_frames import begun_ahead, shared_out, with_members
 from renderer.run.render_call import plan_picture
-from renderer.run.sequence import frame_maker
+from renderer.run.sequence import exposure_pilot, frame_maker
 from renderer.scene.packed_scene import pack_ahead
 from renderer.settings.picture import Settings
 
@@ -133,19 +136,40 @@ def test_frames_of_members_are_those_of_one_process(tmp_path, monkeypatch, caplo
     assert "processes" not in caplog.text  # of which one knows what its threads do
 
 
+def test_members_begin_while_the_exposure_is_metered(tmp_path, monkeypatch, caplog):
+    words = ["render", "museum:10k", "--frames", "0:3", "--size", "16x12", "--passes", "1", "--driver", "path"]
+    words += ["--device", "cpu", "--exposure", "auto", "-o"]
+    assert cli.main([*words, f"{tmp_path}/one.gif"]) == 0
+    begun, begin, meter = threading.Event(), HostFleet.open, exposure_pilot.with_exposure
+    monkeypatch.setattr(HostFleet, "open", lambda fleet, opening: begun.set() or begin(fleet, opening))
+
+    def late(plan, **shown):
+        assert begun.wait(60.0)
+        return meter(plan, **shown)
+
+    monkeypatch.setattr(exposure_pilot, "with_exposure", late)
+    assert cli.main([*words, f"{tmp_path}/two.gif", "--cluster", "local:2"]) == 0
+    for name in (".gif", *(f"-{frame:04}.png" for frame in range(4))):
+        assert (tmp_path / f"one{name}").read_bytes() == (tmp_path / f"two{name}").read_bytes()
+    one, two = (json.loads((tmp_path / f"{name}-0003.png.json").read_text()) for name in ("one", "two"))
+    assert one["request"] == two["request"]
+    assert caplog.text.count("metered on") == 2
+
+
 def test_a_member_packs_a_frame_by_the_one_before(monkeypatch):
     before = []
     monkeypatch.setattr(
         frame_maker, "pack_ahead", lambda snapshot, last: before.append(last) or pack_ahead(snapshot, last)
     )
     settings = Settings(size=(8, 6), passes=1, driver="whitted", quiet=True)
-    order = MemberOrder(scene=plan_picture("museum:10k", settings, is_sequence=True).scene, settings=settings)
-    order = FramesOrder(picture=order, seeds="same", suffix=".png", white=1.0, film_time=None)
+    picture = MemberOrder(scene=plan_picture("museum:10k", settings, is_sequence=True).scene, settings=settings)
+    order = FramesOrder(picture=picture, seeds="same", suffix=".png", film_time=None)
     member = FrameMember(order, Seat(0, "cpu", 1))
     for number in (0, 4):
-        made = member.make(SequenceFrame(number))
+        made = member.make(SequenceFrame(number, 0.5, 1.0))
         assert made.figures["passes"] == 1
-        assert made.file.content.startswith(b"\x89PNG")  # which is all that travels of what is shown
+        assert isinstance(made.file, PngPicture)  # which is all that travels of what is shown
+        assert made.file.content.startswith(b"\x89PNG")
     assert before[0] is None
     assert before[1] is not None
     assert member.window == 2

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Generator
+from collections.abc import Generator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from renderer.errors import RenderError
 from renderer.fleet.fleet import Items, Opening
@@ -14,7 +15,7 @@ from renderer.plugins import loaded_files
 from renderer.run.members.picture_member import MemberOrder
 from renderer.run.resuming.frame_key import frame_key
 from renderer.run.sequence.frame_maker import FrameMaker
-from renderer.run.sequence.sequence_order import MadeFrame, Seeds, of_frame
+from renderer.run.sequence.sequence_order import FramesElsewhere, MadeFrame, Seeds, of_frame
 from tracecore.compilation.cached import begin_to_load
 from tracecore.freed_memory import keep_freed_memory
 
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from renderer.film.image_file import FilmTime
     from renderer.fleet.fleet import Fleet
     from renderer.fleet.seats import Seat
+    from renderer.run.plan import Plan
     from renderer.run.sequence.sequence_order import SequenceOrder
     from renderer.scene.packed_scene import PackedScene
 
@@ -30,27 +32,36 @@ if TYPE_CHECKING:
 class FramesOrder:
     """Says what a member needs to make frames.
 
-    picture: what all frames have.
+    picture: what all frames have, but for their exposure.
     seeds, suffix: as of `SequenceOrder`, the latter of a frame's file.
-    white, film_time: as of `Plan`.
+    film_time: as of `Plan`.
     """
 
     picture: MemberOrder
     seeds: Seeds
     suffix: str
-    white: float
     film_time: FilmTime | None
 
 
 @dataclass(frozen=True)
 class SequenceFrame:
-    """Is a frame of a sequence, by its number."""
+    """Is a frame of a sequence.
+
+    number: of it.
+    exposure, white: as of `Settings` and of `Plan`, which are known when members have long begun.
+    """
 
     number: int
+    exposure: float | Literal["auto"] | None
+    white: float
 
     def __str__(self) -> str:
         """Returns its name in words."""
         return f"frame {self.number}"
+
+    def shown(self, plan: Plan) -> Plan:
+        """Returns a plan with the exposure of the frame."""
+        return replace(plan, settings=replace(plan.settings, exposure=self.exposure), white=self.white)
 
 
 class FrameMember:
@@ -64,7 +75,7 @@ class FrameMember:
 
     def __init__(self, order: FramesOrder, seat: Seat) -> None:
         self._seeds, self._suffix = order.seeds, order.suffix
-        plan = replace(order.picture.plan(seat), white=order.white, film_time=order.film_time)
+        plan = replace(order.picture.plan(seat), film_time=order.film_time)
         keep_freed_memory()  # frame after frame needs arrays of the same sizes
         begin_to_load(plan.driver.code)
         self._maker = FrameMaker(plan)
@@ -78,7 +89,8 @@ class FrameMember:
         """Returns a frame."""
         with self._playing:
             played = self._maker.played(frame.number, self._packed)
-            self._packed, plan = played.packed, of_frame(self._maker.plan, self._seeds, frame.number)
+            self._packed = played.packed
+        plan = frame.shown(of_frame(self._maker.plan, self._seeds, frame.number))
         with self._rendering:
             picture = self._maker.render(self._maker.open(plan, played))
         if picture is None:
@@ -89,20 +101,22 @@ class FrameMember:
         """Does nothing: what a frame needs is opened for it."""
 
 
-def frames_by(order: SequenceOrder, fleet: Fleet) -> Callable[[list[int]], Generator[tuple[int, MadeFrame]]]:
-    """Returns what has a fleet make frames of a sequence, of their numbers: each with its number, in any order."""
+def frames_by(order: SequenceOrder, fleet: Fleet) -> FramesElsewhere:
+    """Has members of a fleet begin with a sequence, whose exposure nobody needs to know yet. Returns what has them make
+    frames.
+    """
+    content = FramesOrder(
+        picture=MemberOrder(scene=order.picture.scene, settings=order.picture.settings),
+        seeds=order.seeds,
+        suffix=order.still_suffix,
+        film_time=order.picture.film_time,
+    )
+    opening = ThreadPoolExecutor(1, "fleet").submit(fleet.open, Opening(FrameMember, content, loaded_files()))
 
-    def make(numbers: list[int]) -> Generator[tuple[int, MadeFrame]]:
-        plan = order.picture
-        content = FramesOrder(
-            picture=MemberOrder(scene=plan.scene, settings=plan.settings),
-            seeds=order.seeds,
-            suffix=order.still_suffix,
-            white=plan.white,
-            film_time=plan.film_time,
-        )
-        fleet.open(Opening(FrameMember, content, loaded_files()))
-        with closing(fleet.results(Items(SequenceFrame(number) for number in numbers))) as results:
+    def make(plan: Plan, numbers: list[int]) -> Generator[tuple[int, MadeFrame]]:
+        opening.result()
+        frames = (SequenceFrame(number, plan.settings.exposure, plan.white) for number in numbers)
+        with closing(fleet.results(Items(frames))) as results:
             for frame, _, made in results:
                 yield frame.number, made
 

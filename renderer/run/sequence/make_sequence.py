@@ -173,7 +173,7 @@ def _frames_elsewhere(order: SequenceOrder, writers: ThreadPoolExecutor) -> Gene
     found = {frame: _kept_frame(order, frame, order.picture.snapshot(frame=frame)) for frame in frames}
     kept = {frame: figures for frame, figures in found.items() if figures}
     made: dict[int, Future[Statistics]] = {}
-    with closing(order.elsewhere([frame for frame in order.frames if frame not in kept])) as results:
+    with closing(order.elsewhere(order.picture, [frame for frame in order.frames if frame not in kept])) as results:
         for frame in order.frames:
             order.clock.begin("wait_members", frame)
             while frame not in kept and frame not in made:

@@ -50,6 +50,11 @@ class MadeFrame(NamedTuple):
         return cls(file, picture.statistics | {"request": key})
 
 
+#: Has frames made in other processes, of the plan of all and of their numbers: yields each with what was made, in any
+#: order.
+FramesElsewhere = Callable[[Plan, list[int]], Generator[tuple[int, MadeFrame]]]
+
+
 @dataclass(frozen=True, kw_only=True)
 class SequenceOrder:
     """Says how a sequence is made.
@@ -58,8 +63,7 @@ class SequenceOrder:
     picture: what all frames have.
     seeds: random numbers of every frame, the same in all (noise stands still) or different ones (noise changes).
     resume: whether to keep the frames that are there.
-    elsewhere: has frames made in other processes, of their numbers: yields each with what was made, in any order. None
-    where they are made here, one after the other.
+    elsewhere: has frames made in other processes; None where they are made here, one after the other.
     clock: knows what each thread does when.
     timeline_path: where that is written in the end, None for nowhere.
     """
@@ -70,7 +74,7 @@ class SequenceOrder:
     seeds: Seeds = "same"
     resume: bool = False
     frames_per_second: float = 25.0
-    elsewhere: Callable[[list[int]], Generator[tuple[int, MadeFrame]]] | None = None
+    elsewhere: FramesElsewhere | None = None
     clock: FilmClock = field(default_factory=FilmClock)
     timeline_path: Path | None = None
 
