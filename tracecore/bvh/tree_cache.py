@@ -26,8 +26,8 @@ from tracecore.rays import Floats
 
 log = logging.getLogger(__name__)
 
-#: Fewer triangles are built about as fast as they are read.
-LEAST_TRIANGLES = 100_000
+#: Fewer triangles are not kept: what a start saves is then the time to load the code that builds, a tenth of a second.
+LEAST_TRIANGLES = 10_000
 
 #: Bytes of all trees on disk at most, unless `TRACECORE_TREE_BYTES` says otherwise.
 MOST_BYTES = 4_000_000_000
