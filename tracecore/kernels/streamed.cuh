@@ -26,7 +26,7 @@ struct Launch {
     Report* report;
     LaunchCounters* counters;
     unsigned count;
-    void* steps;  // Counts and RayCounts of the rays where they are COUNTED (steps.cuh)
+    void* steps;                             // Counts and RayCounts of the rays where they are COUNTED (steps.cuh)
     const unsigned long long* device_count;  // of the rays, at most `count`, which a kernel before has written; or null
 };
 static_assert(sizeof(Launch) == LAUNCH_BYTES, "Launch differs from the LAUNCH of launch_records.py");
