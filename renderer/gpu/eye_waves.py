@@ -179,7 +179,7 @@ class EyeWaves:
             waves.put("maps", [one.maps for one in given])
             waves.put("radii", [one.radii for one in given])
             waves.clear("images", "found", "active", "shadows", "counters")
-            traced = sum(seconds for seconds, _ in waves.groups())
+            traced = sum(seconds for seconds, _ in waves.until_done())
             counters = waves.fetch("counters")
             own = np.arange(len(counters)) % passes
             sums = np.stack([counters[own == k].sum(axis=0) for k in range(passes)])

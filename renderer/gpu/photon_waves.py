@@ -270,7 +270,7 @@ class PhotonWaves:
         stored, and the seconds in which rays were traced.
         """
         drained, traced, room = [], 0.0, self.room - 2 * AHEAD * self.rays_at_once
-        for seconds, rays, filled in self._waves.groups("filled"):
+        for seconds, rays, filled in self._waves.until_done("filled"):
             traced += seconds
             if rays > 0 and int(filled.max()) > room:
                 drained += [self._drained()] if is_kept else []

@@ -35,7 +35,7 @@ from tracecore.cuda.warp_kernel import WarpKernel
 from tracecore.rays import Query
 from tracecore.tracers.gpu import GpuTracer
 
-#: Waves of a group: while the host looks what became of one, the next one is under way.
+#: Waves that are launched together: while the host looks what became of them, as many more are under way.
 AHEAD = 4
 
 
@@ -86,7 +86,7 @@ class Waves:
             made.take_count_from(one.to_trace.ctypes.data)
             return made
 
-        self._groups = [
+        self._launches = [
             [[(launch(one), len(one.rays), one.query) for one in traced] for _ in range(AHEAD)] for _ in range(2)
         ]
         self._host: dict[tuple[str, Any], Any] = {}
@@ -96,11 +96,11 @@ class Waves:
         """Has the waves to come work on a tuple of the same type."""
         self.wave, self._record = wave, self._arrays.structure(wave)
 
-    def groups(self, *names: str) -> Iterator[tuple[Any, ...]]:
-        """Launches waves until there are no rays to trace.
+    def until_done(self, *names: str) -> Iterator[tuple[Any, ...]]:
+        """Launches waves, AHEAD at a time, until there are no rays to trace.
 
-        Yields in how many seconds those of a group traced, how many rays they left to trace, and arrays of the wave's
-        by name as they left them; the next group is under way meanwhile. Raises `KernelError` where a kernel complains.
+        Yields in how many seconds those before the last traced, how many rays they left to trace, and arrays of the
+        wave's by name as they left them. Raises `KernelError` where a kernel complains.
         """
         turn, is_over = 0, False
         self.launch()
@@ -110,13 +110,13 @@ class Waves:
             self.launch(turn=1 - turn)
             self._stream.await_mark(self)
             is_over = not rays.any()
-            reports = [launch.report() for launches in self._groups[turn] for launch, _, _ in launches]
+            reports = [launch.report() for launches in self._launches[turn] for launch, _, _ in launches]
             yield 1e-9 * sum(end - start for start, end, _ in reports), int(rays.sum()), *arrays
             turn = 1 - turn
 
     def launch(self, count: int = AHEAD, turn: int = 0) -> None:
-        """Launches so many waves of a group. turn: which of two groups, of which the other may be under way."""
-        for launches in self._groups[turn][:count]:
+        """Launches so many waves, AHEAD at most. turn: 0 or 1; those of the other one may be under way."""
+        for launches in self._launches[turn][:count]:
             self.clear("to_trace")
             self._kernel.start(len(self.wave.active), self._record.address, self._stream)
             for launch, rays, query in launches:
