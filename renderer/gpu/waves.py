@@ -82,9 +82,8 @@ class Waves:
         counters = new_counters(self._device)
 
         def launch(one: Traced) -> Launch:
-            made = tracer.launch_at(one.rays.ctypes.data, one.hits.ctypes.data, counters)
-            made.take_count_from(one.to_trace.ctypes.data)
-            return made
+            rays, hits, to_trace = (array.ctypes.data for array in (one.rays, one.hits, one.to_trace))
+            return tracer.launch_at(rays, hits, counters, device_count=to_trace)
 
         self._launches = [
             [[(launch(one), len(one.rays), one.query) for one in traced] for _ in range(AHEAD)] for _ in range(2)

@@ -158,7 +158,8 @@ class Launch:
         self._arguments["rays"], self._arguments["hits"] = rays, hits
 
     def take_count_from(self, address: int) -> None:
-        """Has launches to come trace so many rays as stand at an address of the device, int64, when they begin."""
+        """Has launches to come of a kernel `with_device_count` trace so many rays as stand at an address of the device,
+        int64, when they begin."""
         self._arguments["device_count"] = address
 
     def start(self, count: int, query: Query, stream: Stream | LentStream) -> None:

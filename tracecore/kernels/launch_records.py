@@ -8,7 +8,7 @@ from tracecore import precision
 from tracecore.rays import HIT, MISS, RAY
 
 #: What one launch traces. Pointers are addresses as the device sees them, steps is 0 unless they are counted; count is
-#: in rays, and the most there may be where another kernel has written their number, int64, at device_count, else 0.
+#: in rays; kernels `with_device_count` trace as many of these as another kernel has written at device_count, int64.
 LAUNCH = np.dtype(
     [
         ("rays", "<u8"),

@@ -95,6 +95,7 @@ class KernelStrategy:
             "RESIDENT": int(resident),
             "CUTOUTS": int(has_cutouts),
             "COUNTED": int(counted),
+            "DEVICE_COUNT": 0,
             "ITEM_LANES": self.lanes_per_ray * self.packet_rays,
             **self.defines,
         }
@@ -106,6 +107,11 @@ class KernelStrategy:
             **self.layout.defines,
             **{name: str(value) for name, value in chosen.items()},
         }
+
+    @property
+    def with_device_count(self) -> "KernelStrategy":
+        """The same for launches that read on the device how many rays there are, which takes some more registers."""
+        return replace(self, defines={**self.defines, "DEVICE_COUNT": 1})
 
     def build(self, triangles: Floats, builder: str | None = None) -> BinaryTree:
         """Returns the tree that suits the kernel.

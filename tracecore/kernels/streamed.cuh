@@ -27,7 +27,7 @@ struct Launch {
     LaunchCounters* counters;
     unsigned count;
     void* steps;                             // Counts and RayCounts of the rays where they are COUNTED (steps.cuh)
-    const unsigned long long* device_count;  // of the rays, at most `count`, which a kernel before has written; or null
+    const unsigned long long* device_count;  // of the rays, where another kernel says it (DEVICE_COUNT)
 };
 static_assert(sizeof(Launch) == LAUNCH_BYTES, "Launch differs from the LAUNCH of launch_records.py");
 
@@ -73,7 +73,7 @@ class LaunchRays {
     bool left;
 
     __device__ unsigned count() const {
-        return launch.device_count == nullptr ? launch.count : static_cast<unsigned>(*launch.device_count);
+        return DEVICE_COUNT ? static_cast<unsigned>(*launch.device_count) : launch.count;
     }
 
     __device__ bool assign_by_grid(unsigned& index) {

@@ -8,7 +8,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -301,15 +301,27 @@ class GpuTracer(OpenTracer):
         launch.used = [rays, hits]
         return launch
 
-    def launch_at(self, rays: int, hits: int, counters: DeviceMemory | None = None) -> Launch:
+    def launch_at(
+        self, rays: int, hits: int, counters: DeviceMemory | None = None, device_count: int | None = None
+    ) -> Launch:
         """Returns a launch over rays at an address on the device, (n, 8) float32, whose hits, (n, 4), go to another.
 
         counters: as `Launch` takes them.
+        device_count: where another kernel writes how many rays there are, or None where whoever starts it knows.
 
         Whoever starts it keeps them, and keeps the device free of kernels that stay (`vacant_gpu`).
         """
         self.launch_context.check()
-        return Launch(self.launch_context.kernel, self.launch_context.scene, (rays, hits), counters=counters)
+        kernel = self.launch_context.kernel if device_count is None else self._kernel_with_device_count
+        launch = Launch(kernel, self.launch_context.scene, (rays, hits), counters=counters)
+        if device_count is not None:
+            launch.take_count_from(device_count)
+        return launch
+
+    @cached_property
+    def _kernel_with_device_count(self) -> DeviceKernel:
+        gpu, strategy, stack_size = self._load.args
+        return DeviceKernel(gpu, strategy.with_device_count, stack_size, **self._load.keywords)
 
     def _report_of(self, launch: Launch, count: int, query: Query, stream: Stream) -> tuple[int, int]:
         """Launches over so many rays. Returns start and end in nanoseconds."""
