@@ -124,7 +124,9 @@ class GpuTracer(OpenTracer):
         with self.vacant_gpu("cannot set up the GPU"):
             self.gpu.check_room(len(triangles), "triangles with their tree", packed.bytes)
             scene = DeviceScene(self.gpu, packed, strategy.layout.scene, made)
-            self._load = partial(DeviceKernel, self.gpu, strategy, stack_size, has_cutouts=has_cutouts)
+            self._load = partial(
+                DeviceKernel, self.gpu, strategy=strategy, stack_size=stack_size, has_cutouts=has_cutouts
+            )
             self._launched_kernel = self._load()
             self._work_counters = WorkCounters()
             context = LaunchContext(self._launched_kernel, scene, timeout_seconds())
@@ -320,8 +322,7 @@ class GpuTracer(OpenTracer):
 
     @cached_property
     def _kernel_with_device_count(self) -> DeviceKernel:
-        gpu, strategy, stack_size = self._load.args
-        return DeviceKernel(gpu, strategy.with_device_count, stack_size, **self._load.keywords)
+        return self._load(strategy=self.launch_context.kernel.strategy.with_device_count)
 
     def _report_of(self, launch: Launch, count: int, query: Query, stream: Stream) -> tuple[int, int]:
         """Launches over so many rays. Returns start and end in nanoseconds."""
