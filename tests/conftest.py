@@ -31,7 +31,7 @@ LONGEST = (
     "renderer/test_check.py",
     "renderer/test_mitsuba_pictures.py",
     "renderer/test_bench_commands.py",
-    "tracecore/test_device_lbvh.py",
+    "tracecore/test_device_ploc.py",
     "tracecore/test_cpu.py",
     "tracecore/test_ring.py",
     "shaders/test_more_bsdfs.py",

@@ -83,8 +83,8 @@ def open_tracer(
     dispatch: how batches reach a GPU, resident (default) or streamed.
     tree: a tree over these triangles, made by `bvh.refit` from the `tree` of a tracer of the same device and kernel; by
     default a new one is built.
-    builder: how it is built, reinserted (default: what is traced costs least), ploc, binned (in a little less time) or
-    lbvh (built in the least time, and by a GPU itself for its kernels on binary trees).
+    builder: how it is built, reinserted (default: what is traced costs least), binned (in a little less time) or ploc
+    (by a GPU itself for its kernels on binary trees, in the least time).
     cutouts: where triangles are not there; by default all are solid.
     verify: share of the batches whose hits are compared with those of the CPU, which needs a tree of its own; a wrong
     one raises WrongHitError. A whole array counts as batches of `BATCH_RAYS`. On the CPU itself nothing is compared.

@@ -1,12 +1,14 @@
 """Checks the triangles given to a tracer, once."""
 
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
+import numpy.typing as npt
 
 from tracecore.arrays import Array, as_numpy
 from tracecore.errors import TriangleError
 from tracecore.rays import MISS, Floats
+from tracecore.threads import Piece, in_pieces
 
 #: Beyond it the products of the triangle test overflow float32 (third powers of twice the size of the scene).
 LARGEST_COORDINATE = 1e12
@@ -16,9 +18,27 @@ LARGEST_COORDINATE = 1e12
 LEAST_DETERMINANT = np.float32(2.0**-100)
 
 
+#: Numbers that a thread looks through at a time.
+PIECE = 1 << 20
+
+
+def least_and_greatest(numbers: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Returns the least and the greatest of numbers of any shape and 0, both NaN where one of them is."""
+    flat = numbers.reshape(-1)
+    found = [(flat[:0].min(initial=0.0), flat[:0].max(initial=0.0))]
+
+    def look(piece: Piece) -> None:
+        part = flat[slice(*piece)]
+        found.append((part.min(), part.max()))
+
+    in_pieces(look, len(flat), PIECE)
+    least, greatest = np.transpose(found)
+    return np.array([least.min(), greatest.max()])
+
+
 def extent_of(triangles: Floats) -> np.float32:
     """Returns the largest absolute coordinate of (t, 3, 3) float32 triangles, 0 of none."""
-    return np.float32(max(triangles.max(initial=0.0), -triangles.min(initial=0.0)))
+    return np.float32(np.abs(least_and_greatest(triangles)).max())
 
 
 def check_finite(triangles: Floats) -> None:
@@ -26,7 +46,7 @@ def check_finite(triangles: Floats) -> None:
 
     triangles: (t, ...) float32, of each its corners or its box.
     """
-    if triangles.size and not (np.isfinite(triangles.min()) and np.isfinite(triangles.max())):
+    if not np.isfinite(least_and_greatest(triangles)).all():
         is_good = np.isfinite(triangles.reshape(len(triangles), -1)).all(axis=1)
         raise TriangleError(f"triangle {int(np.argmin(is_good))} has a corner that is not finite; remove it")
 
@@ -48,7 +68,7 @@ def checked_triangles(triangles: Array) -> Floats:
         raise TriangleError(f"triangles must have shape (t, 3, 3), got {array.shape}")
     if len(array) >= MISS // 4:
         raise TriangleError(f"at most {MISS // 4} triangles can be traced, got {len(array)}")
-    largest = max(array.max(initial=0.0), -array.min(initial=0.0))
+    largest = np.abs(least_and_greatest(array)).max()
     if not largest <= LARGEST_COORDINATE:  # NaN is not
         bad = int(np.argmin((np.abs(array) <= LARGEST_COORDINATE).all(axis=(1, 2))))
         raise TriangleError(

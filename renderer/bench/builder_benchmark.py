@@ -22,7 +22,7 @@ from renderer.plain_text import rounded
 from scenes.model import Snapshot
 from tracecore import Device
 from tracecore.benchmarks.tree_time import TreeTime, tree_time
-from tracecore.bvh import binned_sah, lbvh, ploc, sweep_sah
+from tracecore.bvh import binned_sah, ploc, sweep_sah
 from tracecore.bvh.builders import BUILDERS
 from tracecore.bvh.reinsertion import reinserted
 from tracecore.bvh.tree import BinaryTree
@@ -68,7 +68,6 @@ WAYS: Mapping[str, BuildWay] = {
         build=lambda triangles, threads: binned_sah.build(triangles, binning=binned_sah.FAST_BINNING, threads=threads)
     ),
     "ploc": BuildWay(build=lambda triangles, threads: ploc.build(triangles, threads=threads)),
-    "lbvh": BuildWay(build=lambda triangles, _: lbvh.build(triangles), uses_threads=False),
     "reinserted": BuildWay(
         build=lambda triangles, threads: reinserted(binned_sah.build(triangles, threads=threads), threads=threads)
     ),
@@ -213,7 +212,7 @@ def table(trees: Sequence[BuiltTree]) -> str:
 
 def time_table(found: TreeTime) -> str:
     """Returns a line for each step, with its milliseconds, for the GPU and for the CPU."""
-    rows = [["lbvh for a GPU, wall ms", "step by step", "all (range)"]]
+    rows = [["ploc for a GPU, wall ms", "step by step", "all (range)"]]
     for where, steps, rounds in (("the GPU", found.gpu, found.gpu_rounds), ("the CPU", found.cpu, found.cpu_rounds)):
         each = ", ".join(f"{name} {rounded(1e3 * seconds, 3)}" for name, seconds in steps.items())
         least, most = (rounded(1e3 * seconds, 3) for seconds in (min(rounds), max(rounds)))

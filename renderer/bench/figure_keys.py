@@ -118,7 +118,7 @@ SIMULATE: Keys = _SOFTWARE | {
 }
 
 _TREE: Keys = {
-    "builder": "way to build a tree: exact, binned, fast, ploc, lbvh or reinserted",
+    "builder": "way to build a tree: exact, binned, fast, ploc or reinserted",
     "seconds": "median of the rounds, processor time of one thread",
     "least": "least of the rounds, likewise",
     "most": "most of the rounds, likewise",
@@ -250,7 +250,7 @@ BUILDERS: Keys = CIRCUMSTANCES | {
     "the exact builder was left out",
     "times[].scene": "name of the scene (this and all of times where there is a GPU)",
     "times[].triangles": "triangles of the scene",
-    "times[].gpu.NAME": "lbvh built and packed by the GPU: median wall seconds of a step: upload, locate, sort, join, "
+    "times[].gpu.NAME": "ploc built and packed by the GPU: median wall seconds of a step: upload, locate, sort, join, "
     "number or pack",
     "times[].cpu.NAME": "the same tree by the CPU for the GPU: build, pack or upload",
     "times[].gpu_seconds": "median of the rounds, all steps by the GPU",

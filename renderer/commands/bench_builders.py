@@ -13,10 +13,10 @@ from renderer.settings.picture import Settings
 EXAMPLES = f"""\
 Each round has every builder build the tree of a scene by one thread, whose processor time counts, and then by all,
 where wall time does: 'exact' tries every border of two triangles, 'binned' tries some, 'fast' fewer, 'ploc' joins
-neighbours from the triangles up, 'lbvh' goes by the bits of a curve, and 'reinserted', which renders use, moves
-subtrees of the binned tree to where they cost least. Quality is the cost of the exact tree over that of the tree. Bytes
-are the most that arrays take while a tree is built, by Python's tracemalloc, the tree included and its triangles not.
-Where there is a GPU, wall times follow of 'lbvh' built and packed there, step by step, and by the CPU for it; the bits
+neighbours from the triangles up, and 'reinserted', which renders use, moves subtrees of the binned tree to where they
+cost least. Quality is the cost of the exact tree over that of the tree. Bytes are the most that arrays take while a
+tree is built, by Python's tracemalloc, the tree included and its triangles not.
+Where there is a GPU, wall times follow of 'ploc' built and packed there, step by step, and by the CPU for it; the bits
 are compared. With --kernels these trace rays through the trees of all builders that --builder of a render takes; hits
 other than the CPU's strike a rate out, and the exit status is 1.
 'tracecore reproduce gunther-2007' sets the published figures beside them.

@@ -384,8 +384,8 @@ class Settings(Checked):
     builder: str | None = setting(
         Text("a name"),
         "builder of the tree: reinserted (binned, then optimised by reinsertion, fastest to trace), ploc (merges "
-        "neighbours), binned (splits by the surface area heuristic), lbvh (along a curve, fastest to build), or one of "
-        "a plugin",
+        "neighbours; built on a GPU in the least time), binned (splits by the surface area heuristic), or one of a "
+        "plugin",
         fallback="reinserted",
         group=TRACING,
     )

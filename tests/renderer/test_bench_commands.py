@@ -253,12 +253,12 @@ def test_shading(measured, monkeypatch):
 
 def test_builders(measured, capsys):
     figures = measured("builders", "cornell", "--repeat", "1", "--threads", "2")
-    exact, binned, fast, ploc, lbvh, reinserted = figures["rows"]
+    exact, binned, fast, ploc, reinserted = figures["rows"]
     assert (exact["scene"], exact["triangles"], exact["builder"], exact["quality"]) == ("cornell", 18060, "exact", 1.0)
     assert binned["quality"] == exact["sah_cost"] / binned["sah_cost"] < reinserted["quality"]
     alone = [row["builder"] for row in figures["rows"] if row["thread_seconds"] is None]
-    assert alone == ["exact", "lbvh"]
-    for row in (exact, binned, fast, ploc, lbvh, reinserted):
+    assert alone == ["exact"]
+    for row in (exact, binned, fast, ploc, reinserted):
         assert 36 * row["nodes"] / 18060 < row["bytes"] < 350  # the tree itself, and what building it takes
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == "cornell, 18060 triangles"
@@ -301,7 +301,7 @@ def test_builders_where_there_is_a_gpu(measured, cuda, capsys):
     assert sum(times["gpu"].values()) == times["gpu_seconds"]
     assert sum(times["cpu"].values()) == times["cpu_seconds"]
     said = capsys.readouterr().out
-    assert "cornell, 18060 triangles\nlbvh for a GPU, wall ms  " in said
+    assert "cornell, 18060 triangles\nploc for a GPU, wall ms  " in said
     assert "\nbuilt and packed by the GPU  upload " in said
     assert "\nbuilt and packed by the CPU  build " in said
 
@@ -310,7 +310,7 @@ def test_builders_are_left_out_where_they_take_minutes(measured, monkeypatch, ca
     fewer = replace(builder_benchmark.WAYS["exact"], most=18059)
     monkeypatch.setitem(builder_benchmark.WAYS, "exact", fewer)
     figures = measured("builders", "cornell", "--repeat", "1")
-    assert [row["builder"] for row in figures["rows"]] == ["binned", "fast", "ploc", "lbvh", "reinserted"]
+    assert [row["builder"] for row in figures["rows"]] == ["binned", "fast", "ploc", "reinserted"]
     assert all(row["quality"] is None for row in figures["rows"])
     said = capsys.readouterr().out.splitlines()
     assert said[-1] == "exact is left out: with more than 18059 triangles it takes minutes"

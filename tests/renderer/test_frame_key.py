@@ -215,7 +215,7 @@ OTHERS = {
     "device": "cpu",
     "dispatch": "streamed",
     "batch_rays": 256,
-    "builder": "lbvh",
+    "builder": "ploc",
     "verify": 0.5,
     "fallback": "cpu",
     "memory": 10**9,

@@ -236,9 +236,9 @@ def test_the_estimate_of_a_gpu_covers_what_builds_a_tree_there(name, cuda, monke
         return given
 
     monkeypatch.setattr(cuda, "allocate", watched)
-    GpuTracer(snapshot.positions, "while-while", threads=2, builder="lbvh").close()
+    GpuTracer(snapshot.positions, "while-while", threads=2, builder="ploc").close()
     settings = RenderSettings(width=16, height=12, threads=2)
-    estimate = memory.gpu_bytes(snapshot, settings, "lbvh").parts["triangles with their tree"]
+    estimate = memory.gpu_bytes(snapshot, settings, "ploc").parts["triangles with their tree"]
     assert 0.8 * estimate < max(taken) <= estimate
     assert estimate > memory.gpu_bytes(snapshot, settings).parts["triangles with their tree"]
 

@@ -58,7 +58,6 @@ UNASKED = (
     "renderer.run.members.fleet_driver",
     "shaders.bsdfs.principled",
     "shaders.bsdfs.measured",
-    "tracecore.bvh.lbvh",
     "tracecore.bvh.ploc",
     "tracecore.cuda",
     "tracecore.emulator",

@@ -1,19 +1,14 @@
-"""Trees that are built from the triangles up, by each way of joining. What all builders promise is in test_builder."""
+"""Trees that are built from the triangles up. What all builders promise is in test_builder."""
 
-from collections.abc import Callable
 from dataclasses import fields
 
 import numpy as np
-import pytest
 from test_builder import check_soundness, depths, points_at, soup
 
-from tracecore.bvh import binned_sah, lbvh, ploc
+from tracecore.bvh import binned_sah, ploc
 from tracecore.bvh.boxes import boxes_of
-from tracecore.bvh.morton import CODE_BITS, MOST_COORDINATE, curve_codes
+from tracecore.bvh.morton import curve_codes
 from tracecore.bvh.tree import BinaryTree
-from tracecore.rays import Floats
-
-each_builder = pytest.mark.parametrize("build", [ploc.build, lbvh.build], ids=["ploc", "lbvh"])
 
 
 def same(one: BinaryTree, other: BinaryTree) -> bool:
@@ -29,35 +24,20 @@ def test_the_curve_goes_by_the_bits_of_all_coordinates() -> None:
     assert (codes >> np.uint64(39)).tolist() == [int(word, 2) for word in words]
 
 
-@each_builder
-def test_equal_boxes_make_a_tree_of_the_least_depth(build: Callable[..., BinaryTree]) -> None:
-    assert max(depths(build(np.ones((1024, 3, 3), np.float32), max_leaf=1))) == 10
+def test_equal_boxes_make_a_tree_of_the_least_depth() -> None:
+    assert max(depths(ploc.build(np.ones((1024, 3, 3), np.float32), max_leaf=1))) == 10
 
 
-@each_builder
-def test_leaves_are_where_they_cost_least(build: Callable[..., BinaryTree]) -> None:
+def test_leaves_are_where_they_cost_least() -> None:
     """Four triangles in two far places: two leaves, though four would fit into one."""
     near = np.repeat(soup(1), 2, axis=0)
-    tree = build(np.concatenate([near, near + np.float32(10.0)]), max_leaf=4)
+    tree = ploc.build(np.concatenate([near, near + np.float32(10.0)]), max_leaf=4)
     assert tree.count.tolist() == [0, 2, 2]
-    assert len(build(soup(4, 0.01) * 0.0 + soup(1), max_leaf=4).child) == 1
+    assert len(ploc.build(soup(4, 0.01) * 0.0 + soup(1), max_leaf=4).child) == 1
 
 
-def each_bit_of_the_curve() -> Floats:
-    """A point for each bit of a place along the curve, eight where it has none, and one in a far corner."""
-    places = np.zeros((CODE_BITS + 9, 3))
-    bits = np.arange(CODE_BITS)
-    places[bits, bits % 3] = np.ldexp(1.0, bits // 3) + 0.5
-    places[-1, 0] = MOST_COORDINATE
-    return points_at(places)
-
-
-@pytest.mark.parametrize(
-    ("build", "triangles"),
-    [(ploc.build, points_at((1.5 ** -np.arange(150.0))[:, None] * np.ones(3))), (lbvh.build, each_bit_of_the_curve())],
-    ids=["ploc", "lbvh"],
-)
-def test_a_tree_that_would_be_too_deep_is_binned(build: Callable[..., BinaryTree], triangles: Floats) -> None:
-    tree = build(triangles, max_leaf=1)
+def test_a_tree_that_would_be_too_deep_is_binned() -> None:
+    triangles = points_at((1.5 ** -np.arange(150.0))[:, None] * np.ones(3))
+    tree = ploc.build(triangles, max_leaf=1)
     check_soundness(tree, triangles, 1)
     assert same(tree, binned_sah.build(triangles, max_leaf=1))

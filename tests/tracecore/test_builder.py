@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tracecore.bvh import binned_sah, boxes, lbvh, ploc, sweep_sah
+from tracecore.bvh import binned_sah, boxes, ploc, sweep_sah
 from tracecore.bvh.binned_sah import DEFAULT_BINNING, FAST_BINNING, Binning, _tests_by_count, build
 from tracecore.bvh.optimal_collapse import optimal_collapse
 from tracecore.bvh.refit import refit
@@ -83,7 +83,6 @@ BUILDERS: dict[str, Callable[..., BinaryTree]] = {
     "fast": partial(build, binning=FAST_BINNING),
     "sweep": sweep_sah.build,
     "ploc": ploc.build,
-    "lbvh": lbvh.build,
 }
 
 

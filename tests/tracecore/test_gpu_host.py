@@ -192,8 +192,10 @@ def test_busy_time_is_no_more_than_there_was(cuda: FakeCuda, dispatch: str) -> N
     assert 0.0 < tracer.statistics().busy_seconds <= time.perf_counter() - start
 
 
-def test_memory_is_copied_piece_by_piece(cuda: FakeCuda, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("piece", [64, 24])  # that one thread, or several put into pinned memory
+def test_memory_is_copied_piece_by_piece(cuda: FakeCuda, piece: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(gpu_device, "STAGING_BYTES", 64)
+    monkeypatch.setattr(gpu_device, "PIECE", piece)
     device = find_device(1)
     device.attach()
     content = np.arange(100, dtype=np.float32)

@@ -7,13 +7,13 @@ from statistics import median
 
 import numpy as np
 
-from tracecore.bvh import lbvh
+from tracecore.bvh import ploc
 from tracecore.bvh.bottom_up import Leaves
 from tracecore.bvh.tree import BinaryTree
-from tracecore.cuda import device_lbvh
+from tracecore.cuda import device_ploc
 from tracecore.cuda.device import cuda_errors, find_device
 from tracecore.cuda.device_kernel import DeviceScene
-from tracecore.cuda.device_lbvh import DeviceTree
+from tracecore.cuda.device_ploc import DeviceTree
 from tracecore.errors import KernelError
 from tracecore.layout import bvh2
 from tracecore.layout.device_layout import PackedTree
@@ -28,7 +28,7 @@ Steps = Mapping[str, float]
 
 @dataclass(frozen=True, kw_only=True)
 class TreeTime:
-    """Holds what was measured of a linear tree's way into a GPU's memory.
+    """Holds what was measured of a tree's way into a GPU's memory.
 
     gpu: median wall seconds of each step where the GPU builds and packs: see `DeviceTree.step_seconds`.
     cpu: those where the CPU does: build, pack, upload.
@@ -42,7 +42,7 @@ class TreeTime:
 
 
 def tree_time(triangles: Floats, repeats: int) -> TreeTime:
-    """Measures the builder `lbvh` on the calling thread's current GPU and on the CPU, by turns, after one round that
+    """Measures the builder `ploc` on the calling thread's current GPU and on the CPU, by turns, after one round that
     does not count.
 
     triangles: (t, 3, 3) float32, checked.
@@ -55,7 +55,7 @@ def tree_time(triangles: Floats, repeats: int) -> TreeTime:
     with device.device_lock.vacant(), cuda_errors("cannot build trees"):
         device.attach()
         for _ in range(repeats + 1):
-            made = device_lbvh.build(device, triangles, LEAVES)
+            made = device_ploc.build(device, triangles, LEAVES)
             if made is None:
                 raise KernelError("the GPU builds no tree of these triangles: it would be a leaf, or too deep")
             seconds, tree, packed = _by_cpu(triangles)
@@ -68,7 +68,7 @@ def tree_time(triangles: Floats, repeats: int) -> TreeTime:
 def _by_cpu(triangles: Floats) -> tuple[Steps, BinaryTree, PackedTree]:
     """Returns the wall seconds of each step, and what the first two make."""
     start = time.perf_counter()
-    tree = lbvh.build(triangles, max_leaf=LEAVES.max_leaf, triangle_block=LEAVES.block)
+    tree = ploc.build(triangles, max_leaf=LEAVES.max_leaf, triangle_block=LEAVES.block)
     built = time.perf_counter()
     packed = bvh2.pack(tree, triangles)
     ready = time.perf_counter()
@@ -89,7 +89,7 @@ def check_same(made: DeviceTree, tree: BinaryTree, packed: PackedTree) -> None:
     if not np.isclose(made.sah_cost, tree.sah_cost, rtol=1e-9):
         wrong.append("sah_cost")
     if wrong:
-        raise KernelError(f"the GPU's linear tree is not the CPU's: {', '.join(wrong)}")
+        raise KernelError(f"the GPU's tree is not the CPU's: {', '.join(wrong)}")
 
 
 def _medians(rounds: Sequence[Steps]) -> Steps:

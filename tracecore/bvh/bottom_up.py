@@ -1,4 +1,4 @@
-"""Builds trees from the triangles up, along a space-filling curve. How they are joined is up to each builder."""
+"""Builds trees from the triangles up, along a space-filling curve. How they are joined is up to the builder."""
 
 import time
 from collections.abc import Callable
@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from tracecore.bvh import binned_sah
 from tracecore.bvh.boxes import BOX_BYTES, UPPER_OFFSET, boxes_of, grow, half_area, put
-from tracecore.bvh.morton import Codes, curve_codes
+from tracecore.bvh.morton import curve_codes
 from tracecore.bvh.tree import MAX_DEPTH, VISIT_COST, BinaryTree
 from tracecore.compilation.cached import compiled, inlined
 from tracecore.compilation.vector import address, load4
@@ -31,10 +31,9 @@ class JoinedNodes(NamedTuple):
     children: Any
 
 
-#: Joins the triangles of `JoinedNodes`, two subtrees at a time, until there is one: writes the children of all nodes
-#: behind them. It also takes where the triangles are along the curve, (t,) uint64, ascending. The boxes of the nodes
-#: that it makes are fitted later.
-Join = Callable[[JoinedNodes, Codes], object]
+#: Joins the triangles of `JoinedNodes`, so many as it takes, two subtrees at a time, until there is one: writes the
+#: children of all nodes behind them. The boxes of the nodes that it makes are fitted later.
+Join = Callable[[JoinedNodes, int], object]
 
 
 class Leaves(NamedTuple):
@@ -66,14 +65,13 @@ def grown(triangles: Floats, leaves: Leaves, join: Join) -> BinaryTree:
 def _joined(triangles: Floats, join: Join) -> tuple[JoinedNodes, Ids]:
     """Returns the nodes, and which triangle each of the first is, (t,) uint32."""
     boxes = boxes_of(triangles)
-    codes = curve_codes(boxes)
-    order = np.argsort(codes, kind="stable").astype(np.uint32)
+    order = np.argsort(curve_codes(boxes), kind="stable").astype(np.uint32)
     count = max(2 * len(boxes) - 1, 1)
     nodes = JoinedNodes(np.zeros((count, 8), np.float32), np.zeros((count, 2), np.int32))
     np.take(boxes, order, axis=0, out=nodes.box[: len(boxes)], mode="clip")  # with "raise" NumPy copies twice
     del boxes
     if len(order):
-        join(nodes, codes[order])
+        join(nodes, len(order))
     return nodes, order
 
 

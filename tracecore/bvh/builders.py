@@ -18,7 +18,6 @@ BUILDERS: OnDemand[Builder] = OnDemand(
         "reinserted": "tracecore.bvh.reinsertion:build",
         "ploc": "tracecore.bvh.ploc:build",
         "binned": "tracecore.bvh.binned_sah:build",
-        "lbvh": "tracecore.bvh.lbvh:build",
     }
 )
 

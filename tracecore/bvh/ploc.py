@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tracecore.bvh.bottom_up import JoinedNodes, Leaves, grown
-from tracecore.bvh.morton import Codes, unit_boxes
+from tracecore.bvh.morton import unit_boxes
 from tracecore.bvh.tree import BinaryTree
 from tracecore.compilation.cached import compiled, inlined
 from tracecore.compilation.vector import float_bits
@@ -64,9 +64,9 @@ class _Subtrees(NamedTuple):
     nearest: Any
 
 
-def _join_all(threads: int, nodes: JoinedNodes, codes: Codes) -> None:
+def _join_all(threads: int, nodes: JoinedNodes, count: int) -> None:
     """Joins subtrees until there is one: a `bottom_up.Join`."""
-    length = made = len(codes)
+    length = made = count
     row = _Subtrees(unit_boxes(nodes.box[:length]), np.arange(length, dtype=np.int32), np.zeros(length, np.int32))
     with ThreadPoolExecutor(threads) as pool:
         while length > 1:

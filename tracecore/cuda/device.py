@@ -9,6 +9,7 @@ import threading
 import weakref
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -28,12 +29,18 @@ from tracecore.cuda.gpus import Gpu
 from tracecore.cuda.nvrtc import REMEDY
 from tracecore.environment import number
 from tracecore.errors import DeviceError, KernelError
+from tracecore.threads import Piece, in_pieces
 
 #: Seconds after which a launch that has not come back is an error: `TRACECORE_GPU_TIMEOUT` or this.
 DEFAULT_TIMEOUT = 60.0
 
 #: Bytes of pinned memory through which contents of any size are copied to the device and back, a piece at a time.
 STAGING_BYTES = 1 << 26
+
+#: Bytes that a thread puts there at a time.
+PIECE = 1 << 21
+
+Bytes = npt.NDArray[np.uint8]
 
 #: Words in the errors of CUDA and CuPy by which they say that there is no memory.
 OUT_OF_MEMORY = ("cudaErrorMemoryAllocation", "CUDA_ERROR_OUT_OF_MEMORY", "out of memory", "Out of memory")
@@ -454,8 +461,8 @@ class DeviceMemory:
                     stream.finish(memories, staging)
                     used = 0
                 count = min(memory.size - start, len(staging) - used)
-                staging[used : used + count] = given[start : start + count]
-                stream.copy_up(memory.address + start, staging.ctypes.data + used, count)
+                part = given[start : start + count]
+                in_pieces(partial(_send, device, stream, staging[used:], part, memory.address + start), count, PIECE)
                 start, used = start + count, used + count
         stream.finish(memories, staging)
         return memories
@@ -470,6 +477,14 @@ class DeviceMemory:
             stream.finish(self, staging)
             part[:] = staging[: part.size]
         return found
+
+
+def _send(device: CudaDevice, stream: Stream, staging: Bytes, content: Bytes, address: int, piece: Piece) -> None:
+    """Starts to copy a piece of some bytes to an address, by way of its place in pinned memory."""
+    device.ensure_attached()
+    first, end = piece
+    staging[first:end] = content[first:end]
+    stream.copy_up(address + first, staging.ctypes.data + first, end - first)
 
 
 def staged(device: CudaDevice, size: int) -> tuple[npt.NDArray[np.uint8], Stream]:

@@ -24,7 +24,7 @@ struct Sort {
     unsigned tiles;
     unsigned shift;  // to the digit
 };
-static_assert(sizeof(Sort) == SORT_BYTES, "Sort differs from the SORT of lbvh_records.py");
+static_assert(sizeof(Sort) == SORT_BYTES, "Sort differs from the SORT of ploc_records.py");
 
 __shared__ unsigned counts_of_block[DIGITS];
 __shared__ unsigned sums_of_warps[WARPS];
@@ -64,17 +64,22 @@ __device__ inline unsigned sum_before(unsigned value, unsigned& sum) {
     return before;
 }
 
-extern "C" __global__ void __launch_bounds__(BLOCK_SIZE) scan_counts(const Sort sort) {
-    unsigned* counts = sort.tile_counts + blockIdx.x * sort.tiles;
+// Has a block replace each count by the sum of those before it. Returns the sum of all.
+__device__ inline unsigned exclusive_sums(unsigned* counts, unsigned length) {
     unsigned done = 0;
-    for (unsigned first = 0; first < sort.tiles; first += BLOCK_SIZE) {
-        const unsigned tile = first + threadIdx.x;
+    for (unsigned first = 0; first < length; first += BLOCK_SIZE) {
+        const unsigned i = first + threadIdx.x;
         unsigned sum;
-        const unsigned before = sum_before(tile < sort.tiles ? counts[tile] : 0, sum);
-        if (tile < sort.tiles) counts[tile] = done + before;
+        const unsigned before = sum_before(i < length ? counts[i] : 0, sum);
+        if (i < length) counts[i] = done + before;
         done += sum;
     }
-    if (threadIdx.x == 0) sort.digit_counts[blockIdx.x] = done;
+    return done;
+}
+
+extern "C" __global__ void __launch_bounds__(BLOCK_SIZE) scan_counts(const Sort sort) {
+    const unsigned of_digit = exclusive_sums(sort.tile_counts + blockIdx.x * sort.tiles, sort.tiles);
+    if (threadIdx.x == 0) sort.digit_counts[blockIdx.x] = of_digit;
 }
 
 // A warp's keys, 32 in a row at a time, and how many before each of them in the warp have the same digit. Counts the

@@ -177,5 +177,5 @@ LAYOUT = DeviceLayout(
     },
     pack=pack,
     max_leaf=MAX_LEAF,
-    gpu_builders=("lbvh",),
+    gpu_builders=("ploc",),
 )

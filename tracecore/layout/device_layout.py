@@ -42,7 +42,7 @@ class DeviceLayout:
     defines: constants by which the kernel checks its structs.
     pack: takes a tree and its (t, 3, 3) float32 triangles and returns the packed scene.
     max_leaf: triangles that a leaf of the tree may have at most, None for any number.
-    gpu_builders: names of the builders whose trees a GPU makes in this layout itself (`cuda.device_lbvh`).
+    gpu_builders: names of the builders whose trees a GPU makes in this layout itself (`cuda.device_ploc`).
     """
 
     name: str

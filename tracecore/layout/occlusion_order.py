@@ -1,7 +1,7 @@
 """Says which of two children an occlusion query had better visit first, whatever the ray.
 
 After Nah, Manocha: SATO: Surface Area Traversal Order for Shadow Ray Tracing, 2014: the one with more surface. Surfaces
-are whole numbers here, so that all ways to add them up agree, also that of a GPU (`kernels/lbvh.cu`).
+are whole numbers here, so that all ways to add them up agree, also that of a GPU (`kernels/ploc.cu`).
 """
 
 from functools import partial

@@ -17,7 +17,7 @@ from tracecore.analysis.steps import StepCounts
 from tracecore.arrays import Array, lies_on_gpu
 from tracecore.bvh.bottom_up import Leaves
 from tracecore.bvh.tree import BinaryTree
-from tracecore.cuda import device_lbvh
+from tracecore.cuda import device_ploc
 from tracecore.cuda.device import (
     DeviceMemory,
     Stream,
@@ -28,7 +28,7 @@ from tracecore.cuda.device import (
     timeout_seconds,
 )
 from tracecore.cuda.device_kernel import DeviceKernel, DeviceScene, Launch
-from tracecore.cuda.device_lbvh import DeviceTree
+from tracecore.cuda.device_ploc import DeviceTree
 from tracecore.cuda.nvrtc import CompiledKernel
 from tracecore.cutouts import CutoutTables
 from tracecore.dispatch.launch_queue import LaunchQueue
@@ -146,7 +146,7 @@ class GpuTracer(OpenTracer):
         if builder not in strategy.layout.gpu_builders:
             return None
         with self.vacant_gpu(f"cannot build a tree of {len(triangles)} triangles"):
-            return device_lbvh.build(self.gpu, triangles, Leaves(strategy.max_leaf, strategy.triangle_block))
+            return device_ploc.build(self.gpu, triangles, Leaves(strategy.max_leaf, strategy.triangle_block))
 
     @property
     def tree(self) -> BinaryTree | None:

@@ -1,7 +1,6 @@
-"""Builds trees by the bits of a space-filling curve on a GPU, and packs them there: the bits of `bvh.lbvh` and of
-`layout.bvh2`.
+"""Builds trees by joining neighbours on a GPU, and packs them there: the bits of `bvh.ploc` and of `layout.bvh2`.
 
-The triangles go up once. What comes down is one record, which says how large the tree is.
+The triangles go up once. What comes down are a few records: how many subtrees are left, and how large the tree is.
 """
 
 import time
@@ -17,7 +16,7 @@ from tracecore.bvh.morton import CODE_BITS
 from tracecore.bvh.tree import MAX_DEPTH, BinaryTree
 from tracecore.cuda.device import CudaDevice, DeviceMemory, Stream
 from tracecore.cuda.device_program import DeviceProgram, Members
-from tracecore.kernels.lbvh_records import DIGIT_BITS, PROGRAM, SUBTREE, TILE_KEYS
+from tracecore.kernels.ploc_records import DIGIT_BITS, PROGRAM, ROW_STATE, SUBTREE, TILE_KEYS
 from tracecore.layout.bvh2 import MAX_TRIANGLES, NODE
 from tracecore.layout.device_layout import PackedTree
 from tracecore.layout.packed_triangle import PACKED_TRIANGLE
@@ -28,6 +27,11 @@ from tracecore.triangles import check_finite
 BOUND_BLOCKS = 256
 
 DIGITS = 1 << DIGIT_BITS
+
+#: Kernels of a round, in their order, and rounds that are started before the host looks how many subtrees are left: an
+#: even number, as each round reads what the one before it wrote.
+ROUND = ("find_nearest", "count_pairs", "scan_pairs", "join_pairs")
+ROUNDS_AHEAD = 8
 
 #: Bytes of an index, and of a code along the curve.
 INDEX_BYTES, CODE_BYTES = 4, 8
@@ -46,16 +50,14 @@ class Row(NamedTuple):
 
 
 class DeviceHierarchy(NamedTuple):
-    """Holds subtrees side by side.
+    """Holds nodes: first the triangles along the curve, then the splits.
 
-    subtrees: two `SUBTREE` a split.
-    slots: (t - 1,) uint32, which of them each split divides.
-    root: one `SUBTREE`, of all.
+    subtrees: (2 * t - 1,) `SUBTREE`, what is below each.
+    children: (t - 1, 2) uint32, nodes of each split.
     """
 
     subtrees: DeviceMemory
-    slots: DeviceMemory
-    root: DeviceMemory
+    children: DeviceMemory
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -103,7 +105,7 @@ class DeviceTree:
 
 
 def build(device: CudaDevice, triangles: Floats, leaves: Leaves) -> DeviceTree | None:
-    """Returns the tree that `bvh.lbvh` builds, packed as by `layout.bvh2.pack`, both with the same bits; None where the
+    """Returns the tree that `bvh.ploc` builds, packed as by `layout.bvh2.pack`, both with the same bits; None where the
     CPU has to: where the root is a leaf, or the tree would be too deep or too large for the layout.
 
     device: the GPU; the calling thread is attached to it, and no kernel stays there.
@@ -116,10 +118,10 @@ def build(device: CudaDevice, triangles: Floats, leaves: Leaves) -> DeviceTree |
     if not 2 <= len(triangles) <= MAX_TRIANGLES:
         return None
     check_finite(triangles)
-    return _LinearBuild(device, triangles, leaves).tree()
+    return _JoiningBuild(device, triangles, leaves).tree()
 
 
-class _LinearBuild:
+class _JoiningBuild:
     """Is one run of the kernels, in steps each of which is done when the next one begins."""
 
     def __init__(self, device: CudaDevice, triangles: Floats, leaves: Leaves) -> None:
@@ -130,7 +132,7 @@ class _LinearBuild:
         self._made: list[DeviceMemory] = []  # in this step
         self._program = DeviceProgram(device, PROGRAM)
         self._stream = Stream(device)
-        room = triangles.nbytes + count * (CODE_BYTES + 3 * INDEX_BYTES + 2 * SUBTREE.itemsize)
+        room = triangles.nbytes + count * (CODE_BYTES + 6 * INDEX_BYTES + 2 * SUBTREE.itemsize)
         self._check_room(room)
         with self._step("upload"):
             self._triangles = DeviceMemory.holding(device, triangles)
@@ -156,18 +158,18 @@ class _LinearBuild:
         with self._step("sort", row):
             row = self._sorted(row)
         with self._step("join", row, greatest):
-            hierarchy = self._joined(row, greatest)
-        root = hierarchy.root.copied().view(SUBTREE)[0]
+            hierarchy, root_memory = self._joined(row, greatest)
+        root = root_memory.copied().view(SUBTREE)[0]
         if root["inner"] == 0 or root["height"] > MAX_DEPTH:
             return None
-        with self._step("number", hierarchy):
-            tree = self._numbered(hierarchy, int(root["inner"]))
-        del hierarchy  # room for the next step
-        with self._step("pack", row, tree):
-            memory = self._packed(tree, row, int(root["inner"]))
+        with self._step("number", hierarchy, row):
+            tree, order = self._numbered(hierarchy, row, int(root["inner"]))
+        del hierarchy, row  # room for the next step
+        with self._step("pack", tree, order):
+            memory = self._packed(tree, order, int(root["inner"]))
         of_tree = {name: memory for name, memory in tree.items() if name not in FOR_PACKING}
         return DeviceTree(
-            arrays={**of_tree, "order": row.prim_ids},
+            arrays={**of_tree, "order": order},
             triangle_block=self._leaves.block,
             memory=memory,
             packed=PackedTree(
@@ -209,45 +211,67 @@ class _LinearBuild:
             row, other = other, row
         return row
 
-    def _joined(self, row: Row, greatest: DeviceMemory) -> DeviceHierarchy:
-        """Returns the hierarchy of triangles in a row. greatest: their bounds."""
-        splits = self._count - 1
+    def _joined(self, row: Row, greatest: DeviceMemory) -> tuple[DeviceHierarchy, DeviceMemory]:
+        """Returns the hierarchy of triangles in a row, and a `SUBTREE`, of all. greatest: their bounds."""
         hierarchy = DeviceHierarchy(
-            subtrees=self._memory(2 * splits * SUBTREE.itemsize),
-            slots=self._memory(splits * INDEX_BYTES),
-            root=self._memory(SUBTREE.itemsize),
+            subtrees=self._memory((2 * self._count - 1) * SUBTREE.itemsize),
+            children=self._memory(2 * (self._count - 1) * INDEX_BYTES),
         )
-        self._program.start(
-            "join",
-            self._program.blocks_for(self._count),
-            self._stream,
-            triangles=self._triangles,
-            greatest=greatest,
-            **row._asdict(),
+        root = self._memory(SUBTREE.itemsize)
+        one, other = ((self._memory(self._count * INDEX_BYTES), self._memory(ROW_STATE.itemsize)) for _ in range(2))
+        members: Members = {
             **hierarchy._asdict(),
-            arrivals=self._zeros(splits * INDEX_BYTES),
-            count=self._count,
-            max_leaf=self._leaves.max_leaf,
-            triangle_block=self._leaves.block,
+            "triangle_count": self._count,
+            "triangles": self._triangles,
+            "prim_ids": row.prim_ids,
+            "greatest": greatest,
+            "nearest": self._memory(self._count * INDEX_BYTES),
+            "tile_pairs": self._memory(-(-self._count // TILE_KEYS) * INDEX_BYTES),
+            "root": root,
+            "max_leaf": self._leaves.max_leaf,
+            "triangle_block": self._leaves.block,
+        }
+        forth, back = (
+            {**members, "row": now[0], "next_row": then[0], "state": now[1], "next_state": then[1]}
+            for now, then in ((one, other), (other, one))
         )
-        return hierarchy
+        self._program.start("plant", self._program.blocks_for(self._count), self._stream, **forth)
+        rounds = [[self._program.prepared(entry, **way) for entry in ROUND] for way in (forth, back)]
+        length = self._count
+        while length > 1:
+            blocks, tiles = self._program.blocks_for(length), -(-length // TILE_KEYS)
+            for find_nearest, count_pairs, scan_pairs, join_pairs in rounds * (ROUNDS_AHEAD // 2):
+                find_nearest(blocks, self._stream)
+                count_pairs(tiles, self._stream)
+                scan_pairs(1, self._stream)
+                join_pairs(tiles, self._stream)
+            self._stream.finish(self, row, greatest)
+            length = int(one[1].copied().view(ROW_STATE)["length"][0])
+        return hierarchy, root
 
-    def _numbered(self, hierarchy: DeviceHierarchy, inner: int) -> dict[str, DeviceMemory]:
-        """Returns the arrays of `NODE_BYTES`. inner: how many inner nodes there are."""
-        self._check_room(nodes_of(inner) * sum(NODE_BYTES.values()))
+    def _numbered(
+        self, hierarchy: DeviceHierarchy, row: Row, inner: int
+    ) -> tuple[dict[str, DeviceMemory], DeviceMemory]:
+        """Returns the arrays of `NODE_BYTES`, and (t,) uint32, which triangle each of the tree is.
+
+        inner: how many inner nodes there are.
+        """
+        self._check_room(nodes_of(inner) * sum(NODE_BYTES.values()) + self._count * INDEX_BYTES)
         arrays = {name: self._memory(nodes_of(inner) * size) for name, size in NODE_BYTES.items()}
-        splits = self._count - 1
-        blocks = self._program.blocks_for(splits)
-        self._program.start("number", blocks, self._stream, **hierarchy._asdict(), **arrays, splits=splits)
-        return arrays
+        order = self._memory(self._count * INDEX_BYTES)
+        nodes: Members = {**hierarchy._asdict(), "triangle_count": self._count, **arrays}
+        for entry in ("number", "list_triangles"):
+            blocks = self._program.blocks_for(self._count)
+            self._program.start(entry, blocks, self._stream, **nodes, prim_ids=row.prim_ids, order=order)
+        return arrays, order
 
-    def _packed(self, tree: Mapping[str, DeviceMemory], row: Row, inner: int) -> dict[str, DeviceMemory]:
-        """Returns the arrays of the layout's scene. tree: the arrays of `NODE_BYTES`."""
+    def _packed(self, tree: Mapping[str, DeviceMemory], order: DeviceMemory, inner: int) -> dict[str, DeviceMemory]:
+        """Returns the arrays of the layout's scene. tree, order: as `_numbered` returns them."""
         self._check_room(inner * NODE.itemsize + self._count * PACKED_TRIANGLE.itemsize)
         nodes = self._memory(inner * NODE.itemsize)
         triangles = self._memory(self._count * PACKED_TRIANGLE.itemsize)
         counts = {"tree_nodes": nodes_of(inner), "triangle_count": self._count}
-        given: Members = {**tree, **counts, "triangles": self._triangles, "order": row.prim_ids}
+        given: Members = {**tree, **counts, "triangles": self._triangles, "order": order}
         for entry, threads in (("pack_nodes", nodes_of(inner)), ("pack_triangles", self._count)):
             blocks = self._program.blocks_for(threads)
             self._program.start(entry, blocks, self._stream, **given, nodes=nodes, packed_triangles=triangles)

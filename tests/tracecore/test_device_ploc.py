@@ -1,12 +1,13 @@
-"""Linear trees that a GPU builds and packs have the bits of the CPU's. CUDA is played by the emulator (`fake_cuda`)."""
+"""Trees that a GPU builds and packs have the bits of the CPU's. CUDA is played by the emulator (`fake_cuda`)."""
 
 import gc
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 from brute_answers import answers
 from emulated_ring import SHUFFLED
@@ -16,19 +17,19 @@ from test_builder import TRIANGLES, depths, points_at
 
 import scenes
 from tracecore.benchmarks.tree_time import LEAVES, check_same, tree_time
-from tracecore.bvh import lbvh
+from tracecore.bvh import ploc
 from tracecore.bvh.bottom_up import Leaves
 from tracecore.checks.cutout_cases import random_cutouts
 from tracecore.checks.ray_cases import Floats
-from tracecore.cuda import device_lbvh
+from tracecore.cuda import device_ploc
 from tracecore.cuda.device import CudaDevice, Stream, find_device, gpu_unavailable_reason
-from tracecore.cuda.device_lbvh import DeviceTree
+from tracecore.cuda.device_ploc import DeviceTree
 from tracecore.cuda.device_program import DeviceProgram
 from tracecore.cuda.driver import DEVICE_TO_HOST, HOST_TO_DEVICE
 from tracecore.cuda.nvrtc import compile_program, supported_architectures
 from tracecore.cutouts import tables_of
 from tracecore.errors import DeviceError, KernelError, TriangleError
-from tracecore.kernels.lbvh_records import PROGRAM, SUBTREE, TILE_KEYS
+from tracecore.kernels.ploc_records import PROGRAM, ROW_STATE, SUBTREE, TILE_KEYS
 from tracecore.kernels.source import flatten
 from tracecore.kernels.strategies import find_strategy
 from tracecore.layout import bvh2
@@ -61,21 +62,26 @@ def few(count: int) -> Floats:
     return TRIANGLES["soup"][:count]
 
 
+def along_a_line(places: npt.NDArray[np.float64]) -> Floats:
+    return points_at(places[:, None] * np.ones(3))
+
+
 #: Sets of triangles of which the GPU makes a tree, and sets for which it leaves that to the CPU.
 MADE = {
     **{name: TRIANGLES[name] for name in ("five", "soup", "same", "flat", "line of points", "large", "small")},
     **{name: TRIANGLES[name] for name in ("denormal", "largest", "far", "every magnitude")},
     **{f"the first {count}": few(count) for count in (2, 3, 4, TILE_KEYS - 1, TILE_KEYS, TILE_KEYS + 1)},
     "signs of zero": signs_of_zero(700),
+    "few that find each other": along_a_line(1.005 ** np.arange(TILE_KEYS + 501.0)),
     "a row of points at one place and one elsewhere": points_at(np.repeat([[0.0, 0, 0], [1, 0, 0]], [999, 1], axis=0)),
 }
-LEFT = {"none": TRIANGLES["none"], "one": TRIANGLES["one"], "too deep": TRIANGLES["halving"]}
+LEFT = {"none": TRIANGLES["none"], "one": TRIANGLES["one"], "too deep": along_a_line(1.5 ** -np.arange(150.0))}
 
 
 def check(device: CudaDevice, triangles: Floats, leaves: Leaves) -> None:
-    made = device_lbvh.build(device, triangles, leaves)
+    made = device_ploc.build(device, triangles, leaves)
     assert made is not None
-    tree = lbvh.build(triangles, max_leaf=leaves.max_leaf, triangle_block=leaves.block)
+    tree = ploc.build(triangles, max_leaf=leaves.max_leaf, triangle_block=leaves.block)
     check_same(made, tree, bvh2.pack(tree, triangles))
     assert made.fetched().triangle_block == leaves.block
 
@@ -100,52 +106,52 @@ def test_lanes_and_blocks_in_any_order_make_the_same_tree(device: CudaDevice, cu
 
 @pytest.mark.parametrize("name", LEFT)
 def test_what_the_gpu_leaves_to_the_cpu(device: CudaDevice, name: str) -> None:
-    assert device_lbvh.build(device, LEFT[name], LEAVES) is None
+    assert device_ploc.build(device, LEFT[name], LEAVES) is None
 
 
 def test_trees_may_be_as_deep_as_on_the_cpu(device: CudaDevice, monkeypatch: pytest.MonkeyPatch) -> None:
-    deepest = max(depths(lbvh.build(TRIANGLES["soup"])))
-    monkeypatch.setattr(device_lbvh, "MAX_DEPTH", deepest)
+    deepest = max(depths(ploc.build(TRIANGLES["soup"])))
+    monkeypatch.setattr(device_ploc, "MAX_DEPTH", deepest)
     check(device, TRIANGLES["soup"], LEAVES)
-    monkeypatch.setattr(device_lbvh, "MAX_DEPTH", deepest - 1)
-    assert device_lbvh.build(device, TRIANGLES["soup"], LEAVES) is None
+    monkeypatch.setattr(device_ploc, "MAX_DEPTH", deepest - 1)
+    assert device_ploc.build(device, TRIANGLES["soup"], LEAVES) is None
 
 
 def test_more_triangles_than_the_layout_can_name_are_left_to_the_cpu(device, monkeypatch):
-    monkeypatch.setattr(device_lbvh, "MAX_TRIANGLES", 4)
-    assert device_lbvh.build(device, few(5), LEAVES) is None
-
-
-#: Triangles of whose splits the emulator can tell all hand-overs apart, and seeds of their order.
-WEAK, SEEDS = 60, 8
+    monkeypatch.setattr(device_ploc, "MAX_TRIANGLES", 4)
+    assert device_ploc.build(device, few(5), LEAVES) is None
 
 
 def differs(device: CudaDevice, cuda: FakeCuda, seed: int) -> bool:
     """Whether the tree is wrong, where memory is weak and lanes run in a random order."""
     cuda.options = {"order": SHUFFLED, "seed": seed, "is_weak": 1}
     try:
-        check(device, few(WEAK), Leaves(1, 1))
+        check(device, few(200), Leaves(1, 1))
     except (AssertionError, KernelError):
         return True
     return False
 
 
-def test_sides_of_a_split_are_handed_over(device: CudaDevice, cuda: FakeCuda) -> None:
+#: Seeds of the order of lanes.
+SEEDS = 4
+
+
+def test_boxes_of_neighbours_are_handed_over(device: CudaDevice, cuda: FakeCuda) -> None:
     assert not any(differs(device, cuda, seed) for seed in range(SEEDS))
 
 
 def test_without_the_hand_over_trees_are_wrong(device, cuda, tmp_path, monkeypatch):
-    text, hand_over = PROGRAM.source.read_text(), "count_down(join.arrivals[split])"
+    text, hand_over = PROGRAM.source.read_text(), "__syncthreads();"
     assert text.count(hand_over) == 1
-    source = tmp_path / "lbvh.cu"
-    source.write_text(text.replace(hand_over, "atomicSub(&join.arrivals[split], 1u)"))
-    monkeypatch.setattr(device_lbvh, "PROGRAM", replace(PROGRAM, source=source))
+    source = tmp_path / "ploc.cu"
+    source.write_text(text.replace(hand_over, ""))
+    monkeypatch.setattr(device_ploc, "PROGRAM", replace(PROGRAM, source=source))
     assert any(differs(device, cuda, seed) for seed in range(SEEDS))
     cuda.complaints.clear()  # where a lane went astray by what it read
 
 
 def open_gpu(kernel: str = "while-while", **options: Any) -> GpuTracer:
-    return GpuTracer(CASE.triangles, kernel, threads=1, dispatch="streamed", builder="lbvh", **options)
+    return GpuTracer(CASE.triangles, kernel, threads=1, dispatch="streamed", builder="ploc", **options)
 
 
 @pytest.mark.parametrize("kernel", ["while-while", "packet-8", "warp-triangles-8"])
@@ -155,18 +161,26 @@ def test_hits_are_those_of_brute_force(cuda: FakeCuda, kernel: str) -> None:
         assert_same_bits(tracer.any_hit(CASE.rays), CASE.occlusion, CASE.rays)
 
 
+def looks_at_rows(cuda: FakeCuda) -> int:
+    """How often the host looked how many subtrees were left, where nothing else came down but one of all."""
+    looks, rest = divmod(cuda.copied[DEVICE_TO_HOST] - SUBTREE.itemsize, ROW_STATE.itemsize)
+    assert rest == 0
+    return looks
+
+
 def test_triangles_go_up_once_and_no_tree_comes_down(cuda: FakeCuda) -> None:
     with open_gpu() as tracer:
-        assert cuda.copied == {HOST_TO_DEVICE: CASE.triangles.nbytes, DEVICE_TO_HOST: SUBTREE.itemsize}
+        assert cuda.copied[HOST_TO_DEVICE] == CASE.triangles.nbytes
+        assert 0 < looks_at_rows(cuda) < 9
         strategy = find_strategy("while-while")
-        tree = strategy.build(CASE.triangles, "lbvh")
+        tree = strategy.build(CASE.triangles, "ploc")
         packed = strategy.pack(tree, CASE.triangles)
         assert tracer.bvh.nodes == packed.nodes
         assert tracer.bvh.bytes == packed.bytes
         assert tracer.bvh.sah_cost == pytest.approx(tree.sah_cost, rel=1e-12)
         assert 0.0 < tracer.bvh.tree_seconds <= tracer.bvh.build_seconds
         assert not tracer.bvh.is_cached
-        assert cuda.copied[DEVICE_TO_HOST] == SUBTREE.itemsize
+        assert 0 < looks_at_rows(cuda) < 9
 
 
 def test_the_tree_is_fetched_once(cuda: FakeCuda) -> None:
@@ -174,7 +188,7 @@ def test_the_tree_is_fetched_once(cuda: FakeCuda) -> None:
     memory = cuda.memory_on(0)
     tree = tracer.tree
     assert tree is not None
-    expected = find_strategy("while-while").build(CASE.triangles, "lbvh")
+    expected = find_strategy("while-while").build(CASE.triangles, "ploc")
     for name in ("lower", "upper", "child", "first", "count", "order"):
         assert getattr(tree, name).tobytes() == getattr(expected, name).tobytes()
     assert cuda.memory_on(0) == memory - 6
@@ -219,9 +233,9 @@ def test_a_kernel_that_stays_leaves_before_a_tree_is_built(cuda: FakeCuda) -> No
 
 
 def test_what_the_gpu_leaves_the_cpu_builds(cuda: FakeCuda, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(device_lbvh, "MAX_DEPTH", 3)
+    monkeypatch.setattr(device_ploc, "MAX_DEPTH", 3)
     with open_gpu() as tracer:
-        assert cuda.copied[DEVICE_TO_HOST] == SUBTREE.itemsize
+        assert 0 < looks_at_rows(cuda) < 9
         assert not isinstance(tracer._tree, DeviceTree)
         assert_same_bits(tracer.closest_hit(CASE.rays), CASE.closest, CASE.rays)
 
@@ -245,15 +259,20 @@ def test_without_room_for_a_later_step_all_is_given_back(cuda, checks, monkeypat
 @pytest.mark.parametrize("entry", PROGRAM.entries)
 def test_a_gpu_that_does_not_answer_keeps_what_it_uses(cuda, entry, monkeypatch):
     """From one kernel on it hangs; later that kernel runs to its end, and finds its memory in place."""
-    start = DeviceProgram.start
+    prepared = DeviceProgram.prepared
 
-    def hang(program: DeviceProgram, kernel: str, *arguments: Any, **members: Any) -> None:
-        if kernel == entry:
-            cuda.devices[0].goes_on.clear()
-        start(program, kernel, *arguments, **members)
+    def that_hangs(program: DeviceProgram, kernel: str, **members: Any) -> Callable[..., None]:
+        start = prepared(program, kernel, **members)
+
+        def hang(*arguments: Any) -> None:
+            if kernel == entry:
+                cuda.devices[0].goes_on.clear()
+            start(*arguments)
+
+        return hang
 
     monkeypatch.setenv("TRACECORE_GPU_TIMEOUT", "0.3")
-    monkeypatch.setattr(DeviceProgram, "start", hang)
+    monkeypatch.setattr(DeviceProgram, "prepared", that_hangs)
     with pytest.raises(DeviceError, match=r"the GPU has not answered in 0\.3 s: end this process"):
         open_gpu()
     gc.collect()
@@ -272,7 +291,7 @@ def test_calls_that_fail_are_errors(cuda: FakeCuda, call: str) -> None:
 
 
 def test_a_tree_tells_how_long_building_took_without_packing(device: CudaDevice) -> None:
-    made = device_lbvh.build(device, few(50), LEAVES)
+    made = device_ploc.build(device, few(50), LEAVES)
     assert made is not None
     seconds = dict(made.step_seconds)
     assert seconds.pop("pack") > 0.0
@@ -280,13 +299,13 @@ def test_a_tree_tells_how_long_building_took_without_packing(device: CudaDevice)
 
 
 def test_wrong_bits_are_named(device: CudaDevice) -> None:
-    made = device_lbvh.build(device, few(50), LEAVES)
+    made = device_ploc.build(device, few(50), LEAVES)
     assert made is not None
-    tree = lbvh.build(few(50), max_leaf=4)
+    tree = ploc.build(few(50), max_leaf=4)
     packed = bvh2.pack(tree, few(50))
     check_same(made, tree, packed)
     other = replace(tree, order=tree.order[::-1].copy())
-    with pytest.raises(KernelError, match=r"the GPU's linear tree is not the CPU's: order$"):
+    with pytest.raises(KernelError, match=r"the GPU's tree is not the CPU's: order$"):
         check_same(made, other, packed)
     with pytest.raises(KernelError, match=r"stack, scalars$"):
         check_same(made, tree, replace(packed, stack=99, scalars={"extent": 0.5}))
@@ -326,7 +345,7 @@ class TestOnGpu:
         tree_time(scenes.load(name).at_frame(0).positions, 2)
 
     def test_hits(self) -> None:
-        with GpuTracer(CASE.triangles, "while-while", builder="lbvh") as tracer:
+        with GpuTracer(CASE.triangles, "while-while", builder="ploc") as tracer:
             assert_same_bits(tracer.closest_hit(CASE.rays), CASE.closest, CASE.rays)
 
 
@@ -341,4 +360,4 @@ def test_a_corner_that_is_not_finite_is_refused(device: CudaDevice) -> None:
     triangles = few(5).copy()
     triangles[3, 1, 2] = np.nan
     with pytest.raises(TriangleError, match="triangle 3 has a corner that is not finite"):
-        device_lbvh.build(device, triangles, LEAVES)
+        device_ploc.build(device, triangles, LEAVES)

@@ -1,0 +1,37 @@
+// Triangles as the caller gives them, and their bounds.
+#pragma once
+
+// Three corners of three coordinates, as the caller gives them.
+struct Corners {
+    float corner[3][3];
+};
+
+struct Bounds {
+    float lower[3], upper[3];
+};
+
+__device__ inline Corners load_corners(const Corners* triangles, unsigned prim_id) {
+    Corners triangle;
+    for (int corner = 0; corner < 3; ++corner) {
+        for (int axis = 0; axis < 3; ++axis) {
+            triangle.corner[corner][axis] = __ldg(&triangles[prim_id].corner[corner][axis]);
+        }
+    }
+    return triangle;
+}
+
+// As tracecore/bvh/boxes.py has it also for 0 and -0: the first of equal numbers.
+__device__ inline Bounds bounds_of(const Corners& triangle) {
+    Bounds bounds;
+    for (int axis = 0; axis < 3; ++axis) {
+        float least = triangle.corner[0][axis], greatest = least;
+        for (int corner = 1; corner < 3; ++corner) {
+            const float value = triangle.corner[corner][axis];
+            least = value < least ? value : least;
+            greatest = value > greatest ? value : greatest;
+        }
+        bounds.lower[axis] = least;
+        bounds.upper[axis] = greatest;
+    }
+    return bounds;
+}
