@@ -21,7 +21,7 @@ from renderer.bench.workload import Workload
 from renderer.plain_text import rounded
 from scenes.model import Snapshot
 from tracecore import Device
-from tracecore.benchmarks.tree_time import TreeTime, tree_time
+from tracecore.benchmarks.tree_time import KERNELS, TreeTime, tree_time
 from tracecore.bvh import binned_sah, ploc, sweep_sah
 from tracecore.bvh.builders import BUILDERS
 from tracecore.bvh.reinsertion import reinserted
@@ -104,9 +104,9 @@ def scene_figures(
     print("".join(f"{line}\n" for line in left_out(len(triangles))), end="", flush=True)
     found: dict[str, list[Row]] = {"rows": [asdict(one) | {"quality": quality(trees, one.builder)} for one in trees]}
     if device == "gpu":
-        times = tree_time(triangles, repeats)
+        times = [tree_time(triangles, repeats, kernel) for kernel in KERNELS]
         print(f"{heading}\n{time_table(times)}", flush=True)
-        found["times"] = [time_row(times)]
+        found["times"] = [time_row(one) for one in times]
     if kernels:
         workload = Workload(PlannedRays.chosen(arguments, snapshot, KINDS).sets)
         rounds = {"repeats": repeats, "threads": threads}
@@ -210,19 +210,22 @@ def table(trees: Sequence[BuiltTree]) -> str:
     return aligned([heads, *rows])
 
 
-def time_table(found: TreeTime) -> str:
-    """Returns a line for each step, with its milliseconds, for the GPU and for the CPU."""
+def time_table(found: Sequence[TreeTime]) -> str:
+    """Returns lines for each layout, with the milliseconds of each step, by the GPU and by the CPU."""
     rows = [["ploc for a GPU, wall ms", "step by step", "all (range)"]]
-    for where, steps, rounds in (("the GPU", found.gpu, found.gpu_rounds), ("the CPU", found.cpu, found.cpu_rounds)):
-        each = ", ".join(f"{name} {rounded(1e3 * seconds, 3)}" for name, seconds in steps.items())
-        least, most = (rounded(1e3 * seconds, 3) for seconds in (min(rounds), max(rounds)))
-        rows.append([f"built and packed by {where}", each, f"{rounded(1e3 * median(rounds), 3)} ({least}-{most})"])
+    for one in found:
+        for where, steps, rounds in (("the GPU", one.gpu, one.gpu_rounds), ("the CPU", one.cpu, one.cpu_rounds)):
+            each = ", ".join(f"{name} {rounded(1e3 * seconds, 3)}" for name, seconds in steps.items())
+            least, most = (rounded(1e3 * seconds, 3) for seconds in (min(rounds), max(rounds)))
+            middle = rounded(1e3 * median(rounds), 3)
+            rows.append([f"{one.layout}, built and packed by {where}", each, f"{middle} ({least}-{most})"])
     return aligned(rows)
 
 
 def time_row(found: TreeTime) -> Row:
     """Returns the figures for a file, by their keys in `figure_keys.BUILDERS`."""
     return {
+        "layout": found.layout,
         "gpu": dict(found.gpu),
         "cpu": dict(found.cpu),
         "gpu_seconds": median(found.gpu_rounds),

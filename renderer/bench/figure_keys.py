@@ -250,6 +250,7 @@ BUILDERS: Keys = CIRCUMSTANCES | {
     "the exact builder was left out",
     "times[].scene": "name of the scene (this and all of times where there is a GPU)",
     "times[].triangles": "triangles of the scene",
+    "times[].layout": "what the tree was packed in: bvh2, bvh4 or compressed8",
     "times[].gpu.NAME": "ploc built and packed by the GPU: median wall seconds of a step: upload, locate, sort, join, "
     "number or pack",
     "times[].cpu.NAME": "the same tree by the CPU for the GPU: build, pack or upload",

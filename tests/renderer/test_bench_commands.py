@@ -296,14 +296,14 @@ def test_builders_where_there_is_a_gpu(measured, cuda, capsys):
     traced = ("--kernels", "while-while", "--device", "gpu", "--size", "8x4", "--photon-rays", "300", "--threads", "1")
     figures = measured("builders", "cornell", *traced, "--repeat", "1")
     assert_explained([figures], figure_keys.BUILDERS)
-    (times,) = figures["times"]
-    assert (times["scene"], times["triangles"]) == ("cornell", 18060)
-    assert sum(times["gpu"].values()) == times["gpu_seconds"]
-    assert sum(times["cpu"].values()) == times["cpu_seconds"]
+    for times, layout in zip(figures["times"], ("bvh2", "bvh4", "compressed8"), strict=True):
+        assert (times["scene"], times["triangles"], times["layout"]) == ("cornell", 18060, layout)
+        assert sum(times["gpu"].values()) == times["gpu_seconds"]
+        assert sum(times["cpu"].values()) == times["cpu_seconds"]
     said = capsys.readouterr().out
     assert "cornell, 18060 triangles\nploc for a GPU, wall ms  " in said
-    assert "\nbuilt and packed by the GPU  upload " in said
-    assert "\nbuilt and packed by the CPU  build " in said
+    assert "\nbvh2, built and packed by the GPU         upload " in said
+    assert "\ncompressed8, built and packed by the CPU  build " in said
 
 
 def test_builders_are_left_out_where_they_take_minutes(measured, monkeypatch, capsys):

@@ -16,12 +16,12 @@ from judges import assert_same_bits
 from test_builder import TRIANGLES, depths, points_at
 
 import scenes
-from tracecore.benchmarks.tree_time import LEAVES, check_same, tree_time
+from tracecore.benchmarks.tree_time import KERNELS, check_same, tree_time
 from tracecore.bvh import ploc
 from tracecore.bvh.bottom_up import Leaves
 from tracecore.checks.cutout_cases import random_cutouts
 from tracecore.checks.ray_cases import Floats
-from tracecore.cuda import device_ploc
+from tracecore.cuda import device_collapse, device_ploc
 from tracecore.cuda.device import CudaDevice, Stream, find_device, gpu_unavailable_reason
 from tracecore.cuda.device_ploc import DeviceTree
 from tracecore.cuda.device_program import DeviceProgram
@@ -29,14 +29,20 @@ from tracecore.cuda.driver import DEVICE_TO_HOST, HOST_TO_DEVICE
 from tracecore.cuda.nvrtc import compile_program, supported_architectures
 from tracecore.cutouts import tables_of
 from tracecore.errors import DeviceError, KernelError, TriangleError
+from tracecore.kernels.collapse_records import WIDE_LAYOUTS
 from tracecore.kernels.ploc_records import PROGRAM, ROW_STATE, SUBTREE, TILE_KEYS
+from tracecore.kernels.program import Program
 from tracecore.kernels.source import flatten
 from tracecore.kernels.strategies import find_strategy
-from tracecore.layout import bvh2
+from tracecore.layout import bvh2, bvh4, compressed8
+from tracecore.layout.device_layout import DeviceLayout
 from tracecore.rays import Query
 from tracecore.tracers.gpu import GpuTracer
 
 CASE = answers("soup", 600)
+
+#: Leaves of kernels as `while-while`.
+LEAVES = Leaves(4, 1)
 
 
 @pytest.fixture
@@ -78,11 +84,11 @@ MADE = {
 LEFT = {"none": TRIANGLES["none"], "one": TRIANGLES["one"], "too deep": along_a_line(1.5 ** -np.arange(150.0))}
 
 
-def check(device: CudaDevice, triangles: Floats, leaves: Leaves) -> None:
-    made = device_ploc.build(device, triangles, leaves)
+def check(device: CudaDevice, triangles: Floats, leaves: Leaves, layout: DeviceLayout = bvh2.LAYOUT) -> None:
+    made = device_ploc.build(device, triangles, leaves, layout.name)
     assert made is not None
     tree = ploc.build(triangles, max_leaf=leaves.max_leaf, triangle_block=leaves.block)
-    check_same(made, tree, bvh2.pack(tree, triangles))
+    check_same(made, tree, layout.pack(tree, triangles))
     assert made.fetched().triangle_block == leaves.block
 
 
@@ -93,15 +99,33 @@ def test_trees_have_the_bits_of_the_cpus(device: CudaDevice, name: str, leaves: 
         check(device, MADE[name], leaves)
 
 
+#: Layouts of wide trees, and leaves that they may have.
+WIDE = [(bvh4.LAYOUT, Leaves(1, 1)), (bvh4.LAYOUT, Leaves(4, 1)), (compressed8.LAYOUT, Leaves(3, 1))]
+each_wide = pytest.mark.parametrize(("layout", "leaves"), WIDE, ids=lambda value: getattr(value, "name", str(value)))
+
+
+@each_wide
+@pytest.mark.parametrize("name", MADE)
+def test_wide_trees_have_the_bits_of_the_cpus(
+    device: CudaDevice, name: str, layout: DeviceLayout, leaves: Leaves
+) -> None:
+    if len(MADE[name]) > leaves.max_leaf:
+        check(device, MADE[name], leaves, layout)
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
 @pytest.mark.parametrize("name", ["cornell", "museum"])
-def test_trees_of_scenes_have_the_bits_of_the_cpus(device: CudaDevice, name: str) -> None:
-    check(device, scenes.load(name).at_frame(0).positions, LEAVES)
+def test_trees_of_scenes_have_the_bits_of_the_cpus(device: CudaDevice, name: str, kernel: str) -> None:
+    strategy = find_strategy(kernel)
+    check(device, scenes.load(name).at_frame(0).positions, Leaves(strategy.max_leaf, 1), strategy.layout)
 
 
 @pytest.mark.parametrize("seed", range(3))
 def test_lanes_and_blocks_in_any_order_make_the_same_tree(device: CudaDevice, cuda: FakeCuda, seed: int) -> None:
     cuda.options = {"order": SHUFFLED, "seed": seed}
     check(device, TRIANGLES["soup"], LEAVES)
+    for layout, leaves in WIDE:
+        check(device, TRIANGLES["soup"], leaves, layout)
 
 
 @pytest.mark.parametrize("name", LEFT)
@@ -122,31 +146,55 @@ def test_more_triangles_than_the_layout_can_name_are_left_to_the_cpu(device, mon
     assert device_ploc.build(device, few(5), LEAVES) is None
 
 
-def differs(device: CudaDevice, cuda: FakeCuda, seed: int) -> bool:
-    """Whether the tree is wrong, where memory is weak and lanes run in a random order."""
-    cuda.options = {"order": SHUFFLED, "seed": seed, "is_weak": 1}
-    try:
-        check(device, few(200), Leaves(1, 1))
-    except (AssertionError, KernelError):
-        return True
-    return False
+#: Triangles of which the emulator can tell all hand-overs apart, and seeds of the order of lanes.
+WEAK, SEEDS = 60, 8
 
 
-#: Seeds of the order of lanes.
-SEEDS = 4
+def is_right(device: CudaDevice, cuda: FakeCuda, layout: DeviceLayout) -> bool:
+    """Whether the tree is, where memory is weak and lanes run in a random order, one of several."""
+    for seed in range(SEEDS):
+        cuda.options = {"order": SHUFFLED, "seed": seed, "is_weak": 1}
+        try:
+            check(device, few(WEAK), Leaves(1, 1), layout)
+        except (AssertionError, KernelError):
+            return False
+    return True
 
 
-def test_boxes_of_neighbours_are_handed_over(device: CudaDevice, cuda: FakeCuda) -> None:
-    assert not any(differs(device, cuda, seed) for seed in range(SEEDS))
+each_layout = pytest.mark.parametrize(
+    "layout", [bvh2.LAYOUT, bvh4.LAYOUT, compressed8.LAYOUT], ids=lambda layout: layout.name
+)
 
 
-def test_without_the_hand_over_trees_are_wrong(device, cuda, tmp_path, monkeypatch):
-    text, hand_over = PROGRAM.source.read_text(), "__syncthreads();"
+@each_layout
+def test_what_threads_share_is_handed_over(device: CudaDevice, cuda: FakeCuda, layout: DeviceLayout) -> None:
+    assert is_right(device, cuda, layout)
+
+
+#: Of each layout a hand-over, without which its trees are wrong, and what is there instead.
+HAND_OVERS = {
+    "bvh2": (
+        "    __syncthreads();\n    const unsigned place = first + threadIdx.x;",
+        "    const unsigned place = first + threadIdx.x;",
+    ),
+    "bvh4": ("count_down(collapse.arrivals[rank])", "atomicSub(&collapse.arrivals[rank], 1u)"),
+    "compressed8": ("__syncwarp(WHOLE_WARP);  // the smaller sets are there", ""),
+}
+
+
+@each_layout
+def test_without_the_hand_over_trees_are_wrong(device, cuda, layout, tmp_path, monkeypatch):
+    hand_over, instead = HAND_OVERS[layout.name]
+    program = PROGRAM if layout is bvh2.LAYOUT else WIDE_LAYOUTS[layout.name].program
+    text, source = flatten(program.source), tmp_path / program.source.name
     assert text.count(hand_over) == 1
-    source = tmp_path / "ploc.cu"
-    source.write_text(text.replace(hand_over, ""))
-    monkeypatch.setattr(device_ploc, "PROGRAM", replace(PROGRAM, source=source))
-    assert any(differs(device, cuda, seed) for seed in range(SEEDS))
+    source.write_text(text.replace(hand_over, instead))
+    if layout is bvh2.LAYOUT:
+        monkeypatch.setattr(device_ploc, "PROGRAM", replace(program, source=source))
+    else:
+        broken = replace(WIDE_LAYOUTS[layout.name], program=replace(program, source=source))
+        monkeypatch.setattr(device_collapse, "WIDE_LAYOUTS", {layout.name: broken})
+    assert not is_right(device, cuda, layout)
     cuda.complaints.clear()  # where a lane went astray by what it read
 
 
@@ -154,7 +202,7 @@ def open_gpu(kernel: str = "while-while", **options: Any) -> GpuTracer:
     return GpuTracer(CASE.triangles, kernel, threads=1, dispatch="streamed", builder="ploc", **options)
 
 
-@pytest.mark.parametrize("kernel", ["while-while", "packet-8", "warp-triangles-8"])
+@pytest.mark.parametrize("kernel", ["packet-8", "warp-triangles-8", *KERNELS])
 def test_hits_are_those_of_brute_force(cuda: FakeCuda, kernel: str) -> None:
     with open_gpu(kernel) as tracer:
         assert_same_bits(tracer.closest_hit(CASE.rays), CASE.closest, CASE.rays)
@@ -256,16 +304,24 @@ def test_without_room_for_a_later_step_all_is_given_back(cuda, checks, monkeypat
     assert cuda.memory_on(0) == 0
 
 
-@pytest.mark.parametrize("entry", PROGRAM.entries)
-def test_a_gpu_that_does_not_answer_keeps_what_it_uses(cuda, entry, monkeypatch):
+#: A kernel that traces, and each of those that make its tree.
+ENTRIES = [
+    *(("while-while", entry) for entry in PROGRAM.entries),
+    *(("persistent-bvh4", entry) for entry in WIDE_LAYOUTS["bvh4"].program.entries),
+    ("replacing-compressed-bvh8", "place_level"),
+]
+
+
+@pytest.mark.parametrize(("kernel", "entry"), ENTRIES)
+def test_a_gpu_that_does_not_answer_keeps_what_it_uses(cuda, kernel, entry, monkeypatch):
     """From one kernel on it hangs; later that kernel runs to its end, and finds its memory in place."""
     prepared = DeviceProgram.prepared
 
-    def that_hangs(program: DeviceProgram, kernel: str, **members: Any) -> Callable[..., None]:
-        start = prepared(program, kernel, **members)
+    def that_hangs(program: DeviceProgram, started: str, **members: Any) -> Callable[..., None]:
+        start = prepared(program, started, **members)
 
         def hang(*arguments: Any) -> None:
-            if kernel == entry:
+            if started == entry:
                 cuda.devices[0].goes_on.clear()
             start(*arguments)
 
@@ -274,7 +330,7 @@ def test_a_gpu_that_does_not_answer_keeps_what_it_uses(cuda, entry, monkeypatch)
     monkeypatch.setenv("TRACECORE_GPU_TIMEOUT", "0.3")
     monkeypatch.setattr(DeviceProgram, "prepared", that_hangs)
     with pytest.raises(DeviceError, match=r"the GPU has not answered in 0\.3 s: end this process"):
-        open_gpu()
+        open_gpu(kernel)
     gc.collect()
     assert cuda.memory_on(0) > 0
     cuda.rest()
@@ -311,20 +367,30 @@ def test_wrong_bits_are_named(device: CudaDevice) -> None:
         check_same(made, tree, replace(packed, stack=99, scalars={"extent": 0.5}))
 
 
-def test_every_struct_is_checked_by_the_compiler() -> None:
-    asserted = set(re.findall(r"static_assert\(sizeof\(\w+\) == (\w+)", flatten(PROGRAM.source)))
-    assert asserted == {name for name in PROGRAM.constants if name.endswith("_BYTES")} - {"SCENE_BYTES"}
+#: Kernels that keep something of each child of a node, which may be too much for registers.
+WITH_ARRAYS = {"share_out", "open_level", "place_level", "pack_nodes"}
+
+PROGRAMS = [PROGRAM, *(layout.program for layout in WIDE_LAYOUTS.values())]
+each_program = pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.source.stem)
 
 
+@each_program
+def test_every_struct_is_checked_by_the_compiler(program: Program) -> None:
+    asserted = set(re.findall(r"static_assert\(sizeof\(\w+\) == (\w+)", flatten(program.source)))
+    assert asserted == {name for name in program.constants if name.endswith("_BYTES")} - {"SCENE_BYTES"}
+
+
+@each_program
 @pytest.mark.parametrize("architecture", ["sm_75", "sm_90", "sm_120"])
-def test_the_program_compiles_without_spills(architecture: str) -> None:
+def test_programs_compile_without_spills(architecture: str, program: Program) -> None:
     try:
         supported_architectures()
     except DeviceError as error:
         pytest.skip(str(error))
-    resources = compile_program(PROGRAM, architecture).resources
-    assert resources.keys() == PROGRAM.entries.keys()
-    assert not any(one.spill_bytes or one.stack_bytes for one in resources.values())
+    resources = compile_program(program, architecture).resources
+    assert resources.keys() == program.entries.keys()
+    for entry, one in resources.items():
+        assert one.spill_bytes == one.stack_bytes == 0 or entry in WITH_ARRAYS
 
 
 @pytest.mark.gpu
@@ -336,13 +402,14 @@ class TestOnGpu:
     def test_few_triangles(self, name: str) -> None:
         found = find_device()
         found.attach()
-        for leaves in (Leaves(1, 1), Leaves(4, 1), Leaves(8, 8)):
+        for layout, leaves in [(bvh2.LAYOUT, Leaves(1, 1)), (bvh2.LAYOUT, Leaves(8, 8)), *WIDE]:
             if len(MADE[name]) > leaves.max_leaf:
-                check(found, MADE[name], leaves)
+                check(found, MADE[name], leaves, layout)
 
+    @pytest.mark.parametrize("kernel", KERNELS)
     @pytest.mark.parametrize("name", ["kitchen", "museum:250k", "stress:1M"])
-    def test_many_triangles(self, name: str) -> None:
-        tree_time(scenes.load(name).at_frame(0).positions, 2)
+    def test_many_triangles(self, name: str, kernel: str) -> None:
+        tree_time(scenes.load(name).at_frame(0).positions, 2, kernel)
 
     def test_hits(self) -> None:
         with GpuTracer(CASE.triangles, "while-while", builder="ploc") as tracer:

@@ -467,11 +467,13 @@ class DeviceMemory:
         stream.finish(memories, staging)
         return memories
 
-    def copied(self) -> npt.NDArray[np.uint8]:
-        """The bytes, on the host. All work that writes them is done. Raises `DeviceError` as `holding`."""
-        found = np.empty(self.size, np.uint8)
-        staging, stream = staged(self._device, self.size)
-        for start in range(0, self.size, STAGING_BYTES):
+    def copied(self, size: int | None = None) -> npt.NDArray[np.uint8]:
+        """The bytes, or so many of the first, on the host. All work that writes them is done. Raises `DeviceError` as
+        `holding`.
+        """
+        found = np.empty(self.size if size is None else size, np.uint8)
+        staging, stream = staged(self._device, len(found))
+        for start in range(0, len(found), STAGING_BYTES):
             part = found[start : start + STAGING_BYTES]
             stream.copy_down(staging.ctypes.data, self.address + start, part.size)
             stream.finish(self, staging)

@@ -1,4 +1,4 @@
-"""Builds trees by joining neighbours on a GPU, and packs them there: the bits of `bvh.ploc` and of `layout.bvh2`.
+"""Builds trees by joining neighbours on a GPU, and packs them there: the bits of `bvh.ploc` and of the layouts.
 
 The triangles go up once. What comes down are a few records: how many subtrees are left, and how large the tree is.
 """
@@ -14,10 +14,12 @@ import numpy as np
 from tracecore.bvh.bottom_up import Leaves
 from tracecore.bvh.morton import CODE_BITS
 from tracecore.bvh.tree import MAX_DEPTH, BinaryTree
+from tracecore.cuda import device_collapse
 from tracecore.cuda.device import CudaDevice, DeviceMemory, Stream
 from tracecore.cuda.device_program import DeviceProgram, Members
 from tracecore.kernels.ploc_records import DIGIT_BITS, PROGRAM, ROW_STATE, SUBTREE, TILE_KEYS
-from tracecore.layout.bvh2 import MAX_TRIANGLES, NODE
+from tracecore.layout import bvh2
+from tracecore.layout.bvh2 import MAX_TRIANGLES
 from tracecore.layout.device_layout import PackedTree
 from tracecore.layout.packed_triangle import PACKED_TRIANGLE
 from tracecore.rays import Floats
@@ -62,7 +64,7 @@ class DeviceHierarchy(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class DeviceTree:
-    """Is a tree on a device, as a `BinaryTree` and packed for kernels of layout `bvh2`.
+    """Is a tree on a device, as a `BinaryTree` and packed for kernels of a layout.
 
     arrays: of the `BinaryTree`, by their names.
     triangle_block: as of the `BinaryTree`.
@@ -104,13 +106,14 @@ class DeviceTree:
         )
 
 
-def build(device: CudaDevice, triangles: Floats, leaves: Leaves) -> DeviceTree | None:
-    """Returns the tree that `bvh.ploc` builds, packed as by `layout.bvh2.pack`, both with the same bits; None where the
-    CPU has to: where the root is a leaf, or the tree would be too deep or too large for the layout.
+def build(device: CudaDevice, triangles: Floats, leaves: Leaves, layout: str = bvh2.LAYOUT.name) -> DeviceTree | None:
+    """Returns the tree that `bvh.ploc` builds, packed as by `pack` of the layout, both with the same bits; None where
+    the CPU has to: where the root is a leaf, or the tree would be too deep or too large for the layout.
 
     device: the GPU; the calling thread is attached to it, and no kernel stays there.
     triangles: (t, 3, 3) float32, checked, C-contiguous.
     leaves: what they may be.
+    layout: name of one that has `ploc` among its `gpu_builders`.
 
     Raises `TriangleError` for a corner that is not finite, `DeviceError` where the device has no room or does not
     answer.
@@ -118,14 +121,15 @@ def build(device: CudaDevice, triangles: Floats, leaves: Leaves) -> DeviceTree |
     if not 2 <= len(triangles) <= MAX_TRIANGLES:
         return None
     check_finite(triangles)
-    return _JoiningBuild(device, triangles, leaves).tree()
+    return _JoiningBuild(device, triangles, leaves, layout).tree()
 
 
 class _JoiningBuild:
     """Is one run of the kernels, in steps each of which is done when the next one begins."""
 
-    def __init__(self, device: CudaDevice, triangles: Floats, leaves: Leaves) -> None:
+    def __init__(self, device: CudaDevice, triangles: Floats, leaves: Leaves, layout: str) -> None:
         self._device = device
+        self._layout = layout
         self._count = count = len(triangles)
         self._leaves = leaves
         self._seconds: dict[str, float] = {}
@@ -165,18 +169,18 @@ class _JoiningBuild:
         with self._step("number", hierarchy, row):
             tree, order = self._numbered(hierarchy, row, int(root["inner"]))
         del hierarchy, row  # room for the next step
+        arrays = {name: memory for name, memory in tree.items() if name not in FOR_PACKING} | {"order": order}
         with self._step("pack", tree, order):
-            memory = self._packed(tree, order, int(root["inner"]))
-        of_tree = {name: memory for name, memory in tree.items() if name not in FOR_PACKING}
+            packed = self._packed(tree, arrays, root)
         return DeviceTree(
-            arrays={**of_tree, "order": order},
+            arrays=arrays,
             triangle_block=self._leaves.block,
-            memory=memory,
+            memory=packed.memory,
             packed=PackedTree(
                 arrays={},
                 scalars={"extent": max(0.0, *root["upper"].tolist(), *(-root["lower"]).tolist())},
-                nodes=int(root["inner"]),
-                stack=int(root["height"]) + 1,  # a child for each level, and the mark at the bottom
+                nodes=packed.nodes,
+                stack=packed.stack,
             ),
             sah_cost=self._cost(root, tree["count"]),
             step_seconds=self._seconds,
@@ -265,17 +269,32 @@ class _JoiningBuild:
             self._program.start(entry, blocks, self._stream, **nodes, prim_ids=row.prim_ids, order=order)
         return arrays, order
 
-    def _packed(self, tree: Mapping[str, DeviceMemory], order: DeviceMemory, inner: int) -> dict[str, DeviceMemory]:
-        """Returns the arrays of the layout's scene. tree, order: as `_numbered` returns them."""
-        self._check_room(inner * NODE.itemsize + self._count * PACKED_TRIANGLE.itemsize)
-        nodes = self._memory(inner * NODE.itemsize)
+    def _packed(
+        self, tree: Mapping[str, DeviceMemory], arrays: Mapping[str, DeviceMemory], root: Any
+    ) -> device_collapse.PackedMemory:
+        """Returns the tree as the layout has it.
+
+        tree: the arrays of `NODE_BYTES`.
+        arrays: those of a `BinaryTree`.
+        root: a `SUBTREE`.
+        """
+        inner = int(root["inner"])
+        if self._layout != bvh2.LAYOUT.name:
+            binary = device_collapse.DeviceBinaryTree(
+                arrays=arrays, inner=inner, triangles=self._triangles, triangle_count=self._count
+            )
+            return device_collapse.packed(self._device, self._stream, binary, self._layout)
+        self._check_room(inner * bvh2.NODE.itemsize + self._count * PACKED_TRIANGLE.itemsize)
+        nodes = self._memory(inner * bvh2.NODE.itemsize)
         triangles = self._memory(self._count * PACKED_TRIANGLE.itemsize)
         counts = {"tree_nodes": nodes_of(inner), "triangle_count": self._count}
-        given: Members = {**tree, **counts, "triangles": self._triangles, "order": order}
+        given: Members = {**tree, **counts, "triangles": self._triangles, "order": arrays["order"]}
         for entry, threads in (("pack_nodes", nodes_of(inner)), ("pack_triangles", self._count)):
             blocks = self._program.blocks_for(threads)
             self._program.start(entry, blocks, self._stream, **given, nodes=nodes, packed_triangles=triangles)
-        return {"nodes": nodes, "triangles": triangles}
+        # on the stack a child for each level, and the mark at the bottom
+        memory = {"nodes": nodes, "triangles": triangles}
+        return device_collapse.PackedMemory(memory=memory, nodes=inner, stack=int(root["height"]) + 1)
 
     def _cost(self, root: Any, counts: DeviceMemory) -> float:
         """Returns the expected cost of a ray that hits the root's box; without a surface that of all leaves, as

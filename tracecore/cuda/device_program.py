@@ -23,6 +23,11 @@ class DeviceProgram:
         module = device.module(device.driver.compile_program(program, device.architecture).cubin)
         self._functions = {entry: device.driver.load_function(module, entry) for entry in program.entries}
 
+    @property
+    def block_size(self) -> int:
+        """Returns how many threads a block has."""
+        return self._program.block_size
+
     def blocks_for(self, threads: int) -> int:
         """Returns how many blocks have so many threads."""
         return -(-threads // self._program.block_size)

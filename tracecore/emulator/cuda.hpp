@@ -304,6 +304,7 @@ inline float copysignf(float x, float sign) { return __builtin_copysignf(x, sign
 inline float fmaf(float a, float b, float c) { return __builtin_fmaf(a, b, c); }
 inline float sqrtf(float x) { return __builtin_sqrtf(x); }
 inline float floorf(float x) { return __builtin_floorf(x); }
+inline double floor(double x) { return __builtin_floor(x); }
 inline float ceilf(float x) { return __builtin_ceilf(x); }
 inline bool isnan(float x) { return x != x; }
 inline bool isinf(float x) { return fabsf(x) == __builtin_inff(); }

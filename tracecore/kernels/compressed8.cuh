@@ -3,20 +3,8 @@
 #pragma once
 
 #include "box.cuh"
+#include "compressed8_node.cuh"
 #include "packed_triangle.cuh"
-
-struct alignas(16) PackedNode {
-    float origin[3];
-    unsigned char exponent[3];
-    unsigned char inner;
-    unsigned child_base;
-    unsigned triangle_base;
-    unsigned triangles;
-    unsigned unused;
-    unsigned char lower[3][8];
-    unsigned char upper[3][8];
-};
-static_assert(sizeof(PackedNode) == NODE_BYTES, "PackedNode differs from the layout's NODE");
 
 struct Scene {
     const PackedNode* nodes;

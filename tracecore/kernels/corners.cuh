@@ -1,5 +1,7 @@
-// Triangles as the caller gives them, and their bounds.
+// Triangles as the caller gives them, their bounds, and how they are packed.
 #pragma once
+
+#include "packed_row.cuh"
 
 // Three corners of three coordinates, as the caller gives them.
 struct Corners {
@@ -34,4 +36,14 @@ __device__ inline Bounds bounds_of(const Corners& triangle) {
         bounds.upper[axis] = greatest;
     }
     return bounds;
+}
+
+__device__ inline PackedTriangle load_packed(const Corners* triangles, unsigned prim_id) {
+    const Corners triangle = load_corners(triangles, prim_id);
+    PackedTriangle packed;
+    for (int axis = 0; axis < 3; ++axis) {
+        for (int corner = 0; corner < 3; ++corner) packed.rows[axis].component[corner] = triangle.corner[corner][axis];
+        packed.rows[axis].prim_id = prim_id;
+    }
+    return packed;
 }

@@ -2,12 +2,8 @@
 // here. Two launches: `bound`, the bounds of all triangles, and `locate`.
 #pragma once
 
+#include "block_sums.cuh"
 #include "corners.cuh"
-#include "warp.cuh"
-
-__device__ inline unsigned thread_index() {
-    return blockIdx.x * BLOCK_SIZE + threadIdx.x;
-}
 
 struct Curve {
     const Corners* triangles;
@@ -49,6 +45,13 @@ extern "C" __global__ void __launch_bounds__(BLOCK_SIZE) bound(const Curve curve
         const unsigned of_warp = greatest_in_warp(greatest[i]);
         if (lane_index() == 0) atomicMax(&curve.greatest[i], of_warp);
     }
+}
+
+// The largest coordinate by magnitude of triangles with such bounds.
+__device__ inline float extent_of(const unsigned* greatest) {
+    float extent = 0.0f;
+    for (int i = 0; i < 6; ++i) extent = fmaxf(extent, of_ordered_bits(greatest[i]));
+    return extent;
 }
 
 // The least cube that holds all triangles.

@@ -7,7 +7,7 @@
 #include "bvh2_node.cuh"
 #include "child.cuh"
 #include "curve.cuh"
-#include "packed_row.cuh"
+#include "node_boxes.cuh"
 #include "radix_sort.cuh"
 
 // ------------------------------------------------------------------------------------------------------- the hierarchy
@@ -34,36 +34,6 @@ struct Hierarchy {
     unsigned* children;       // which node is in each slot
     unsigned triangle_count;  // at least 2
 };
-
-__device__ inline double half_area(const float* lower, const float* upper) {
-    const double x = static_cast<double>(upper[0]) - static_cast<double>(lower[0]);
-    const double y = static_cast<double>(upper[1]) - static_cast<double>(lower[1]);
-    const double z = static_cast<double>(upper[2]) - static_cast<double>(lower[2]);
-    return x * y + y * z + z * x;
-}
-
-// Units of surface in a square of size 1.
-__device__ inline double surface_scale(const unsigned* greatest) {
-    float extent = 0.0f;
-    for (int i = 0; i < 6; ++i) extent = fmaxf(extent, of_ordered_bits(greatest[i]));
-    const int exponent = static_cast<int>(__double_as_longlong(extent) >> 52) - 1022;  // the extent is below 2 to this
-    const int power = SURFACE_UNIT_BITS - 2 * (extent > 0.0f ? exponent : 0);
-    return __longlong_as_double(static_cast<long long>(power + 1023) << 52);
-}
-
-// Twice the area of a triangle, in units of surface.
-__device__ inline long long surface_of(const Corners& triangle, double scale) {
-    double edges[2][3];
-    for (int edge = 0; edge < 2; ++edge) {
-        for (int axis = 0; axis < 3; ++axis) {
-            edges[edge][axis] = static_cast<double>(triangle.corner[edge + 1][axis]) - triangle.corner[0][axis];
-        }
-    }
-    const double* a = edges[0];
-    const double* b = edges[1];
-    const double x = a[1] * b[2] - a[2] * b[1], y = a[2] * b[0] - a[0] * b[2], z = a[0] * b[1] - a[1] * b[0];
-    return static_cast<long long>(__dsqrt_rn(x * x + y * y + z * z) * scale);
-}
 
 // -------------------------------------------------------------------------------------------------------------- rounds
 
@@ -103,7 +73,7 @@ __device__ inline Subtree subtree_of_triangle(const Round& round, unsigned place
     }
     subtree.count = 1;
     subtree.cost = half_area(bounds.lower, bounds.upper);
-    subtree.surface = surface_of(triangle, surface_scale(round.greatest));
+    subtree.surface = surface_of(triangle, surface_scale(extent_of(round.greatest)));
     return subtree;
 }
 
@@ -351,12 +321,9 @@ __device__ inline float2 centre_and_half(float lower, float upper) {
 }
 
 __device__ inline void pack_child(const Tree& tree, int node, float* xy, float* z, int& child) {
-    const float *lower = tree.lower + 3 * node, *upper = tree.upper + 3 * node;
-    float reach = 0.0f;
-    for (int axis = 0; axis < 3; ++axis) reach = fmaxf(reach, fmaxf(fabsf(lower[axis]), fabsf(upper[axis])));
-    const float pad = PAD * reach;  // as `padded` of tracecore/precision.py has it
+    const Planes planes = padded_box(tree.lower + 3 * node, tree.upper + 3 * node);
     float2 sides[3];
-    for (int axis = 0; axis < 3; ++axis) sides[axis] = centre_and_half(lower[axis] - pad, upper[axis] + pad);
+    for (int axis = 0; axis < 3; ++axis) sides[axis] = centre_and_half(planes.lower[axis], planes.upper[axis]);
     xy[0] = sides[0].x;
     xy[1] = sides[0].y;
     xy[2] = sides[1].x;
@@ -379,12 +346,5 @@ extern "C" __global__ void __launch_bounds__(BLOCK_SIZE) pack_nodes(const Pack p
 extern "C" __global__ void __launch_bounds__(BLOCK_SIZE) pack_triangles(const Pack pack) {
     const unsigned leaf_index = thread_index();
     if (leaf_index >= pack.triangle_count) return;
-    const unsigned prim_id = pack.order[leaf_index];
-    const Corners triangle = load_corners(pack.triangles, prim_id);
-    PackedTriangle packed;
-    for (int axis = 0; axis < 3; ++axis) {
-        for (int corner = 0; corner < 3; ++corner) packed.rows[axis].component[corner] = triangle.corner[corner][axis];
-        packed.rows[axis].prim_id = prim_id;
-    }
-    pack.packed_triangles[leaf_index] = packed;
+    pack.packed_triangles[leaf_index] = load_packed(pack.triangles, pack.order[leaf_index]);
 }

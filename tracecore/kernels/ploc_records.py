@@ -18,24 +18,24 @@ from tracecore.layout.occlusion_order import UNIT_BITS
 BLOCK_SIZE, DIGIT_BITS, TILE_KEYS = 256, 8, 2048
 
 
-def _members(pointers: str, numbers: str = "") -> list[tuple[str, str]]:
+def members(pointers: str, numbers: str = "") -> list[tuple[str, str]]:
     """Returns members of a struct: pointers and then numbers of 32 bits, by their names."""
     return [*((name, "<u8") for name in pointers.split()), *((name, "<u4") for name in numbers.split())]
 
 
-def _struct(*members: list[tuple[str, str]]) -> np.dtype[np.void]:
+def struct(*members: list[tuple[str, str]]) -> np.dtype[np.void]:
     return np.dtype([one for several in members for one in several], align=True)
 
 
-_HIERARCHY = _members("subtrees children", "triangle_count")
+_HIERARCHY = members("subtrees children", "triangle_count")
 _TREE = "lower upper child first count name swapped"
 _ROW = "row next_row nearest tile_pairs state next_state root"
 
-CURVE = _struct(_members("triangles greatest codes prim_ids", "count"))
-SORT = _struct(_members("keys indices sorted_keys sorted_indices tile_counts digit_counts", "count tiles shift"))
-ROUND = _struct(_HIERARCHY, _members(f"triangles prim_ids greatest {_ROW}", "max_leaf triangle_block"))
-NUMBER = _struct(_HIERARCHY, _members(f"prim_ids order {_TREE}"))
-PACK = _struct(_members(f"{_TREE} triangles order nodes packed_triangles", "tree_nodes triangle_count"))
+CURVE = struct(members("triangles greatest codes prim_ids", "count"))
+SORT = struct(members("keys indices sorted_keys sorted_indices tile_counts digit_counts", "count tiles shift"))
+ROUND = struct(_HIERARCHY, members(f"triangles prim_ids greatest {_ROW}", "max_leaf triangle_block"))
+NUMBER = struct(_HIERARCHY, members(f"prim_ids order {_TREE}"))
+PACK = struct(members(f"{_TREE} triangles order nodes packed_triangles", "tree_nodes triangle_count"))
 
 #: The row before a round: how many are in it, how many splits there are, and whether all are joined two by two.
 ROW_STATE = np.dtype([("length", "<u4"), ("splits", "<u4"), ("by_twos", "<u4"), ("unused", "<u4")])

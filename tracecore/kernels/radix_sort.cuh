@@ -4,10 +4,9 @@
 // and `scatter`, a block for each tile. A block has as many threads as there are digits.
 #pragma once
 
-#include "warp.cuh"
+#include "block_sums.cuh"
 
 constexpr unsigned DIGITS = 1u << DIGIT_BITS;
-constexpr unsigned WARPS = BLOCK_SIZE / WARP_LANES;
 constexpr unsigned KEYS_OF_LANE = TILE_KEYS / BLOCK_SIZE;
 constexpr unsigned KEYS_OF_WARP = TILE_KEYS / WARPS;
 static_assert(BLOCK_SIZE == DIGITS && TILE_KEYS % BLOCK_SIZE == 0, "each thread has a digit, and keys of a tile");
@@ -27,7 +26,6 @@ struct Sort {
 static_assert(sizeof(Sort) == SORT_BYTES, "Sort differs from the SORT of ploc_records.py");
 
 __shared__ unsigned counts_of_block[DIGITS];
-__shared__ unsigned sums_of_warps[WARPS];
 __shared__ unsigned counts_of_warps[WARPS][DIGITS];
 
 __device__ inline unsigned digit_of(const Sort& sort, unsigned long long key) {
@@ -43,38 +41,6 @@ extern "C" __global__ void __launch_bounds__(BLOCK_SIZE) count_digits(const Sort
     }
     __syncthreads();
     sort.tile_counts[threadIdx.x * sort.tiles + blockIdx.x] = counts_of_block[threadIdx.x];
-}
-
-// The sum of what the threads of the block before this one bring; `sum` is that of all. All threads call it together.
-__device__ inline unsigned sum_before(unsigned value, unsigned& sum) {
-    unsigned up_to_lane = value;
-    for (unsigned distance = 1; distance < WARP_LANES; distance *= 2) {
-        const unsigned other = __shfl_up_sync(WHOLE_WARP, up_to_lane, distance);
-        if (lane_index() >= distance) up_to_lane += other;
-    }
-    __syncthreads();  // all have read the sums of an earlier call
-    if (lane_index() == WARP_LANES - 1) sums_of_warps[warp_index()] = up_to_lane;
-    __syncthreads();
-    unsigned before = up_to_lane - value;
-    sum = 0;
-    for (unsigned warp = 0; warp < WARPS; ++warp) {
-        if (warp < warp_index()) before += sums_of_warps[warp];
-        sum += sums_of_warps[warp];
-    }
-    return before;
-}
-
-// Has a block replace each count by the sum of those before it. Returns the sum of all.
-__device__ inline unsigned exclusive_sums(unsigned* counts, unsigned length) {
-    unsigned done = 0;
-    for (unsigned first = 0; first < length; first += BLOCK_SIZE) {
-        const unsigned i = first + threadIdx.x;
-        unsigned sum;
-        const unsigned before = sum_before(i < length ? counts[i] : 0, sum);
-        if (i < length) counts[i] = done + before;
-        done += sum;
-    }
-    return done;
 }
 
 extern "C" __global__ void __launch_bounds__(BLOCK_SIZE) scan_counts(const Sort sort) {

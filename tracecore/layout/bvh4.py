@@ -31,6 +31,9 @@ LEAF_COUNT_BITS = 4
 MAX_LEAF = (1 << LEAF_COUNT_BITS) - 1
 MAX_TRIANGLES = 1 << (31 - LEAF_COUNT_BITS)
 
+#: Subtrees of so many triangles may become leaves, besides those of the binary tree.
+WIDE_LEAF = 1
+
 #: planes: by axis, then lower, upper and lower, and child.
 #: child: index of a node, or ~(first leaf index << LEAF_COUNT_BITS | count) of a leaf. A spare child has its planes the
 #: wrong way round, as far apart as can be, and is a leaf without triangles.
@@ -45,7 +48,7 @@ def pack(tree: BinaryTree, triangles: Floats) -> PackedTree:
     triangles: (t, 3, 3) float32, in the caller's order.
     Raises `KernelError` where a leaf or the scene has more triangles than a node can name.
     """
-    wide = optimal_collapse(tree, width=WIDTH, max_leaf=1)
+    wide = optimal_collapse(tree, width=WIDTH, max_leaf=WIDE_LEAF)
     _check_limits(wide, triangles)
     extent = float(extent_of(triangles))
     return PackedTree(
@@ -133,4 +136,5 @@ LAYOUT = DeviceLayout(
     },
     pack=pack,
     max_leaf=MAX_LEAF,
+    gpu_builders=("ploc",),
 )

@@ -398,4 +398,5 @@ LAYOUT = DeviceLayout(
     },
     pack=pack,
     max_leaf=MAX_LEAF,
+    gpu_builders=("ploc",),
 )

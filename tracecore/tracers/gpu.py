@@ -146,7 +146,8 @@ class GpuTracer(OpenTracer):
         if builder not in strategy.layout.gpu_builders:
             return None
         with self.vacant_gpu(f"cannot build a tree of {len(triangles)} triangles"):
-            return device_ploc.build(self.gpu, triangles, Leaves(strategy.max_leaf, strategy.triangle_block))
+            leaves = Leaves(strategy.max_leaf, strategy.triangle_block)
+            return device_ploc.build(self.gpu, triangles, leaves, strategy.layout.name)
 
     @property
     def tree(self) -> BinaryTree | None:
