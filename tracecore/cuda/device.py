@@ -461,8 +461,8 @@ class DeviceMemory:
                     stream.finish(memories, staging)
                     used = 0
                 count = min(memory.size - start, len(staging) - used)
-                part = given[start : start + count]
-                in_pieces(partial(_send, device, stream, staging[used:], part, memory.address + start), count, PIECE)
+                part = _Part(given[start : start + count], staging[used:], memory.address + start)
+                in_pieces(partial(_send, device, stream, part), count, PIECE)
                 start, used = start + count, used + count
         stream.finish(memories, staging)
         return memories
@@ -481,12 +481,20 @@ class DeviceMemory:
         return found
 
 
-def _send(device: CudaDevice, stream: Stream, staging: Bytes, content: Bytes, address: int, piece: Piece) -> None:
-    """Starts to copy a piece of some bytes to an address, by way of its place in pinned memory."""
+class _Part(NamedTuple):
+    """Holds bytes that go up. content: what they are. staging: their room in pinned memory. address: where they go."""
+
+    content: Bytes
+    staging: Bytes
+    address: int
+
+
+def _send(device: CudaDevice, stream: Stream, part: _Part, piece: Piece) -> None:
+    """Starts to copy a piece of some bytes."""
     device.ensure_attached()
     first, end = piece
-    staging[first:end] = content[first:end]
-    stream.copy_up(address + first, staging.ctypes.data + first, end - first)
+    part.staging[first:end] = part.content[first:end]
+    stream.copy_up(part.address + first, part.staging.ctypes.data + first, end - first)
 
 
 def staged(device: CudaDevice, size: int) -> tuple[npt.NDArray[np.uint8], Stream]:
