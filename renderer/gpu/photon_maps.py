@@ -39,8 +39,9 @@ from renderer.scene.packed_scene import PackedScene
 from renderer.simd.columns import ELEMENTS, WORD_BYTES
 from shaders.float32 import Longs
 from tracecore.compilation.lanes import LANES, NO_PARTS
-from tracecore.cuda.device import DeviceMemory, Stream
+from tracecore.cuda.device import Stream
 from tracecore.cuda.device_arrays import array_on_device, laid_out, lay_out, put_order
+from tracecore.cuda.device_memory import DeviceMemory
 from tracecore.cuda.warp_kernel import WarpKernel
 from tracecore.rays import Floats
 from tracecore.tracers.gpu import GpuTracer

@@ -18,7 +18,9 @@ from judges import assert_same_bits
 import tracecore
 from tracecore.checks.cutout_cases import random_cutouts
 from tracecore.cuda import device as gpu_device
-from tracecore.cuda.device import DeviceMemory, Stream, find_device, gpu_unavailable_reason, rounded_down
+from tracecore.cuda import device_memory
+from tracecore.cuda.device import Stream, find_device, gpu_unavailable_reason, rounded_down
+from tracecore.cuda.device_memory import DeviceMemory
 from tracecore.cuda.driver import NOT_READY, SUCCESS
 from tracecore.cuda.waiting import await_answer_but
 from tracecore.cutouts import CutoutTables, tables_of
@@ -194,8 +196,8 @@ def test_busy_time_is_no_more_than_there_was(cuda: FakeCuda, dispatch: str) -> N
 
 @pytest.mark.parametrize("piece", [64, 24])  # that one thread, or several put into pinned memory
 def test_memory_is_copied_piece_by_piece(cuda: FakeCuda, piece: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(gpu_device, "STAGING_BYTES", 64)
-    monkeypatch.setattr(gpu_device, "PIECE", piece)
+    monkeypatch.setattr(device_memory, "STAGING_BYTES", 64)
+    monkeypatch.setattr(device_memory, "PIECE", piece)
     device = find_device(1)
     device.attach()
     content = np.arange(100, dtype=np.float32)

@@ -15,7 +15,8 @@ from numba import types
 from tracecore.compilation.borrowing import uncounted
 from tracecore.compilation.cached import compiled
 from tracecore.compilation.vector import emitting
-from tracecore.cuda.device import CudaDevice, DeviceMemory, Stream
+from tracecore.cuda.device import CudaDevice, Stream
+from tracecore.cuda.device_memory import DeviceMemory
 
 T = TypeVar("T")
 

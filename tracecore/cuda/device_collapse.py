@@ -12,7 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from tracecore.bvh.tree import MAX_DEPTH
-from tracecore.cuda.device import CudaDevice, DeviceMemory, Stream
+from tracecore.cuda.device import CudaDevice, Stream
+from tracecore.cuda.device_memory import DeviceMemory
 from tracecore.cuda.device_program import DeviceProgram, Members
 from tracecore.kernels.collapse_records import LEVEL, WIDE_LAYOUTS, WideLayout
 from tracecore.layout.packed_triangle import PACKED_TRIANGLE

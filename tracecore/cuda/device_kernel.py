@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from tracecore.cuda.device import CudaDevice, DeviceMemory, LentStream, Stream
+from tracecore.cuda.device import CudaDevice, LentStream, Stream
+from tracecore.cuda.device_memory import DeviceMemory
 from tracecore.errors import KernelError, RayError
 from tracecore.kernels.launch_records import LAUNCH, LAUNCH_COUNTERS, REPORT, describe_faults
 from tracecore.kernels.strategy import USUAL_STACK, KernelStrategy

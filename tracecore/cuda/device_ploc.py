@@ -15,7 +15,8 @@ from tracecore.bvh.bottom_up import Leaves
 from tracecore.bvh.morton import CODE_BITS
 from tracecore.bvh.tree import MAX_DEPTH, BinaryTree
 from tracecore.cuda import device_collapse
-from tracecore.cuda.device import CudaDevice, DeviceMemory, Stream
+from tracecore.cuda.device import CudaDevice, Stream
+from tracecore.cuda.device_memory import DeviceMemory
 from tracecore.cuda.device_program import DeviceProgram, Members
 from tracecore.kernels.ploc_records import DIGIT_BITS, PROGRAM, ROW_STATE, SUBTREE, TILE_KEYS
 from tracecore.layout import bvh2

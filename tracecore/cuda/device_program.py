@@ -4,7 +4,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from tracecore.cuda.device import CudaDevice, DeviceMemory, Stream
+from tracecore.cuda.device import CudaDevice, Stream
+from tracecore.cuda.device_memory import DeviceMemory
 from tracecore.kernels.program import Program
 
 #: Members of a struct that a kernel takes: memory for a pointer, or a number.

@@ -9,8 +9,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tracecore.arrays import Array
-from tracecore.cuda.device import DeviceMemory, LentStream, Mark, keep_for_good
+from tracecore.cuda.device import LentStream, Mark, keep_for_good
 from tracecore.cuda.device_kernel import Launch
+from tracecore.cuda.device_memory import DeviceMemory
 from tracecore.dispatch.whole_arrays import LaunchContext, WorkCounters
 from tracecore.errors import KernelError, RayError
 from tracecore.kernels.launch_records import LAUNCH_COUNTERS

@@ -11,8 +11,9 @@ from functools import partial
 
 import numpy as np
 
-from tracecore.cuda.device import CudaDevice, DeviceMemory, Mark, Stream, cuda_errors
+from tracecore.cuda.device import CudaDevice, Mark, Stream, cuda_errors
 from tracecore.cuda.device_kernel import DeviceKernel, DeviceScene
+from tracecore.cuda.device_memory import DeviceMemory
 from tracecore.dispatch.port import (
     LATE,
     LISTENING,

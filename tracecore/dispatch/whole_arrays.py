@@ -8,8 +8,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tracecore.cuda.device import DeviceMemory, Mark, Stream, cuda_errors, keep_for_good
+from tracecore.cuda.device import Mark, Stream, cuda_errors, keep_for_good
 from tracecore.cuda.device_kernel import DeviceKernel, DeviceScene, Launch
+from tracecore.cuda.device_memory import DeviceMemory
 from tracecore.dispatch.busy_time import BusyTime
 from tracecore.dispatch.tracer import TracerStatistics
 from tracecore.errors import DeviceError, KernelError

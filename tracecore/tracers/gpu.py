@@ -19,7 +19,6 @@ from tracecore.bvh.bottom_up import Leaves
 from tracecore.bvh.tree import BinaryTree
 from tracecore.cuda import device_ploc
 from tracecore.cuda.device import (
-    DeviceMemory,
     Stream,
     cuda_errors,
     find_device,
@@ -28,6 +27,7 @@ from tracecore.cuda.device import (
     timeout_seconds,
 )
 from tracecore.cuda.device_kernel import DeviceKernel, DeviceScene, Launch
+from tracecore.cuda.device_memory import DeviceMemory
 from tracecore.cuda.device_ploc import DeviceTree
 from tracecore.cuda.nvrtc import CompiledKernel
 from tracecore.cutouts import CutoutTables
