@@ -33,7 +33,7 @@ SHARED_MAP_BYTES, AHEAD_BYTES = 200, 56
 #: Batches that a thread has there at once.
 GPU_TRIANGLE_BYTES, GPU_BATCHES = 96, 4
 #: Bytes of a triangle while a GPU builds the tree, and names of the builders that it may be.
-GPU_BUILD_BYTES, GPU_BUILDERS = 250, ("ploc",)
+GPU_BUILD_BYTES, GPU_BUILDERS = 380, ("ploc",)
 #: Paths of a wave that a large GPU shades; bytes of one there, and of each of its shadow rays.
 WAVE_PATHS, PATH_BYTES, SHADOW_BYTES = 144 * 12 * 512, 232, 120
 #: Sums of the film, two numbers each, with room for the next one: of a column of the picture, which has one for either

@@ -225,8 +225,9 @@ def test_the_estimate_of_a_gpu_covers_what_kernels_pack(cornell, cuda):
     assert ring <= 1.1 * parts["batches"]
 
 
+@pytest.mark.parametrize("kernel", ["while-while", "persistent-bvh4", "replacing-compressed-bvh8"])
 @pytest.mark.parametrize("name", ["cornell", "stress:20k"])
-def test_the_estimate_of_a_gpu_covers_what_builds_a_tree_there(name, cuda, monkeypatch):
+def test_the_estimate_of_a_gpu_covers_what_builds_a_tree_there(name, kernel, cuda, monkeypatch):
     snapshot, taken = scenes.load(name).at(0.0), []
     allocate = cuda.allocate
 
@@ -236,10 +237,10 @@ def test_the_estimate_of_a_gpu_covers_what_builds_a_tree_there(name, cuda, monke
         return given
 
     monkeypatch.setattr(cuda, "allocate", watched)
-    GpuTracer(snapshot.positions, "while-while", threads=2, builder="ploc").close()
+    GpuTracer(snapshot.positions, kernel, threads=2, builder="ploc").close()
     settings = RenderSettings(width=16, height=12, threads=2)
     estimate = memory.gpu_bytes(snapshot, settings, "ploc").parts["triangles with their tree"]
-    assert 0.8 * estimate < max(taken) <= estimate
+    assert 0.6 * estimate < max(taken) <= estimate
     assert estimate > memory.gpu_bytes(snapshot, settings).parts["triangles with their tree"]
 
 

@@ -2,7 +2,7 @@
 
 import gc
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -315,20 +315,15 @@ ENTRIES = [
 @pytest.mark.parametrize(("kernel", "entry"), ENTRIES)
 def test_a_gpu_that_does_not_answer_keeps_what_it_uses(cuda, kernel, entry, monkeypatch):
     """From one kernel on it hangs; later that kernel runs to its end, and finds its memory in place."""
-    prepared = DeviceProgram.prepared
+    launch = DeviceProgram.launch
 
-    def that_hangs(program: DeviceProgram, started: str, **members: Any) -> Callable[..., None]:
-        start = prepared(program, started, **members)
-
-        def hang(*arguments: Any) -> None:
-            if started == entry:
-                cuda.devices[0].goes_on.clear()
-            start(*arguments)
-
-        return hang
+    def hang(program: DeviceProgram, launched: str, *arguments: Any) -> None:
+        if launched == entry:
+            cuda.devices[0].goes_on.clear()
+        launch(program, launched, *arguments)
 
     monkeypatch.setenv("TRACECORE_GPU_TIMEOUT", "0.3")
-    monkeypatch.setattr(DeviceProgram, "prepared", that_hangs)
+    monkeypatch.setattr(DeviceProgram, "launch", hang)
     with pytest.raises(DeviceError, match=r"the GPU has not answered in 0\.3 s: end this process"):
         open_gpu(kernel)
     gc.collect()

@@ -6,7 +6,6 @@ What comes down are records of levels and one number: how many wide nodes there 
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -96,7 +95,7 @@ class _Collapse:
         stream.clear(indices["arrivals"].address, indices["arrivals"].size)
         self._need = indices["need"]
         tiles, places = self._program.blocks_for(tree.inner), tree.inner * layout.width
-        self._members: Members = {
+        members: Members = {
             **tree.arrays,
             **indices,
             "triangles": tree.triangles,
@@ -108,11 +107,13 @@ class _Collapse:
             "tree_nodes": 2 * tree.inner + 1,
             "triangle_count": tree.triangle_count,
         }
+        self._used = [*members.values(), self._levels]
+        self._record = self._program.record("share_out", **members, level=self._levels)
 
     def packed(self) -> PackedMemory:
         """Returns what `packed` does."""
         for entry in ("link_parents", "share_out"):
-            self._start(entry, 2 * self._tree.inner + 1, level=self._levels)
+            self._start(entry, 2 * self._tree.inner + 1)
         levels = self._opened()
         nodes = int(levels["length"].sum())
         for level in reversed(range(len(levels))):
@@ -121,10 +122,11 @@ class _Collapse:
             "nodes": DeviceMemory(self._device, nodes * self._layout.node_bytes),
             "triangles": DeviceMemory(self._device, self._tree.triangle_count * PACKED_TRIANGLE.itemsize),
         }
-        given: Members = {"nodes": memory["nodes"], "packed_triangles": memory["triangles"], "wide_nodes": nodes}
-        self._start("pack_nodes", nodes, **given)
+        addresses = memory["nodes"].address, memory["triangles"].address, nodes
+        self._record["nodes"], self._record["packed_triangles"], self._record["wide_nodes"] = addresses
+        self._start("pack_nodes", nodes)
         if "pack_triangles" in self._layout.program.entries:
-            self._start("pack_triangles", self._tree.triangle_count, **given)
+            self._start("pack_triangles", self._tree.triangle_count)
         self._stream.finish(self, memory)
         need = int(self._need.copied(INDEX_BYTES).view(np.uint32)[0])
         return PackedMemory(memory=memory, nodes=nodes, stack=need + self._layout.stack)
@@ -144,9 +146,10 @@ class _Collapse:
         return found[found["length"] > 0]
 
     def _start_level(self, entry: str, level: int) -> None:
-        address = self._levels.address + level * LEVEL.itemsize
+        self._record["level"] = self._levels.address + level * LEVEL.itemsize
+        self._record["next_level"] = self._record["level"] + LEVEL.itemsize
         most = self._program.block_size if entry == "scan_level" else LEVEL_BLOCKS * self._program.block_size
-        self._start(entry, min(self._tree.inner, most), level=address, next_level=address + LEVEL.itemsize)
+        self._start(entry, min(self._tree.inner, most))
 
-    def _start(self, entry: str, threads: int, **members: Any) -> None:
-        self._program.start(entry, self._program.blocks_for(threads), self._stream, **self._members, **members)
+    def _start(self, entry: str, threads: int) -> None:
+        self._program.launch(entry, self._program.blocks_for(threads), self._stream, self._record)

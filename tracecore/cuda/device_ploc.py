@@ -31,9 +31,8 @@ BOUND_BLOCKS = 256
 
 DIGITS = 1 << DIGIT_BITS
 
-#: Kernels of a round, in their order, and rounds that are started before the host looks how many subtrees are left: an
-#: even number, as each round reads what the one before it wrote.
-ROUND = ("find_nearest", "count_pairs", "scan_pairs", "join_pairs")
+#: Rounds that are started before the host looks how many subtrees are left: an even number, as each round reads what
+#: the one before it wrote.
 ROUNDS_AHEAD = 8
 
 #: Bytes of an index, and of a code along the curve.
@@ -236,20 +235,22 @@ class _JoiningBuild:
             "max_leaf": self._leaves.max_leaf,
             "triangle_block": self._leaves.block,
         }
-        forth, back = (
-            {**members, "row": now[0], "next_row": then[0], "state": now[1], "next_state": then[1]}
+        ways = [
+            self._program.record("plant", **members, row=now[0], next_row=then[0], state=now[1], next_state=then[1])
             for now, then in ((one, other), (other, one))
-        )
-        self._program.start("plant", self._program.blocks_for(self._count), self._stream, **forth)
-        rounds = [[self._program.prepared(entry, **way) for entry in ROUND] for way in (forth, back)]
+        ]
+        self._program.launch("plant", self._program.blocks_for(self._count), self._stream, ways[0])
         length = self._count
         while length > 1:
             blocks, tiles = self._program.blocks_for(length), -(-length // TILE_KEYS)
-            for find_nearest, count_pairs, scan_pairs, join_pairs in rounds * (ROUNDS_AHEAD // 2):
-                find_nearest(blocks, self._stream)
-                count_pairs(tiles, self._stream)
-                scan_pairs(1, self._stream)
-                join_pairs(tiles, self._stream)
+            for way in ways * (ROUNDS_AHEAD // 2):
+                for entry, count in (
+                    ("find_nearest", blocks),
+                    ("count_pairs", tiles),
+                    ("scan_pairs", 1),
+                    ("join_pairs", tiles),
+                ):
+                    self._program.launch(entry, count, self._stream, way)
             self._stream.finish(self, row, greatest)
             length = int(one[1].copied().view(ROW_STATE)["length"][0])
         return hierarchy, root

@@ -1,8 +1,7 @@
 """A program on a GPU: its machine code loaded there, and launches of its kernels."""
 
-from collections.abc import Callable
-
 import numpy as np
+import numpy.typing as npt
 
 from tracecore.cuda.device import CudaDevice, Stream
 from tracecore.cuda.device_memory import DeviceMemory
@@ -40,17 +39,18 @@ class DeviceProgram:
         blocks: of the launch, at least 1.
         members: of the struct that it takes, as in `Members`.
         """
-        self.prepared(entry, **members)(blocks, stream)
+        self.launch(entry, blocks, stream, self.record(entry, **members))
 
-    def prepared(self, entry: str, **members: DeviceMemory | int) -> Callable[[int, Stream], None]:
-        """Returns what starts a kernel, time and again, as `start` does: by blocks and a stream."""
-        driver, record = self._device.driver, np.zeros(1, self._program.entries[entry])
+    def record(self, entry: str, **members: DeviceMemory | int) -> npt.NDArray[np.void]:
+        """Returns the struct that a kernel takes, for many launches: (1,) of its dtype."""
+        record = np.zeros(1, self._program.entries[entry])
         for name, member in members.items():
             record[name] = member.address if isinstance(member, DeviceMemory) else member
+        return record
+
+    def launch(self, entry: str, blocks: int, stream: Stream, record: npt.NDArray[np.void]) -> None:
+        """Starts a kernel, as `start` does. record: as of `record`, of a kernel that takes the same struct."""
         pointers = np.array([record.ctypes.data], np.uint64)
-        function, address, threads = self._functions[entry], pointers.ctypes.data, self._program.block_size
-
-        def start(blocks: int, stream: Stream, _used: object = (record, pointers)) -> None:
-            driver.launch_kernel(function, blocks, 1, 1, threads, 1, 1, 0, stream.address, address, 0)
-
-        return start
+        grid_and_block, shared_bytes = (blocks, 1, 1, self._program.block_size, 1, 1), 0
+        launch_kernel, function = self._device.driver.launch_kernel, self._functions[entry]
+        launch_kernel(function, *grid_and_block, shared_bytes, stream.address, pointers.ctypes.data, 0)
