@@ -66,6 +66,7 @@ def open_tracer(
     dispatch: str | None = None,
     tree: BinaryTree | None = None,
     builder: str | None = None,
+    rays: int | None = None,
     cutouts: Cutouts | None = None,
     verify: float = 0.0,
 ) -> Tracer:
@@ -83,8 +84,9 @@ def open_tracer(
     dispatch: how batches reach a GPU, resident (default) or streamed.
     tree: a tree over these triangles, made by `bvh.refit` from the `tree` of a tracer of the same device and kernel; by
     default a new one is built.
-    builder: how it is built, reinserted (default: what is traced costs least), binned (in a little less time) or ploc
-    (by a GPU itself for its kernels on binary trees, in the least time).
+    builder: how it is built, reinserted (what is traced costs least), binned (in a little less time) or ploc (by a GPU
+    itself, in the least time); by default reinserted, but ploc where a GPU has so few rays to trace that it gains.
+    rays: about how many will be traced, None where nobody knows.
     cutouts: where triangles are not there; by default all are solid.
     verify: share of the batches whose hits are compared with those of the CPU, which needs a tree of its own; a wrong
     one raises WrongHitError. A whole array counts as batches of `BATCH_RAYS`. On the CPU itself nothing is compared.
@@ -93,7 +95,7 @@ def open_tracer(
     checked = checked_triangles(chosen_triangles(triangles, vertices, faces))
     if tree is not None and len(tree.order) != len(checked):
         raise TriangleError(f"a tree of {len(tree.order)} triangles is not for {len(checked)}")
-    surfaces = _Surfaces(checked, tree, builder, tables_of(cutouts, len(checked)))
+    surfaces = _Surfaces(checked, tree, builder, tables_of(cutouts, len(checked)), rays)
     if threads is not None and threads < 1:
         raise DeviceError(f"threads must be at least 1, got {threads}")
     device, index = device_and_index(device)
@@ -158,6 +160,7 @@ class _Surfaces(NamedTuple):
     tree: BinaryTree | None
     builder: str | None
     cutouts: CutoutTables | None
+    rays: int | None
 
     @property
     def tree_and_cutouts(self) -> dict[str, Any]:
@@ -175,7 +178,7 @@ def _open_gpu(
     if reason := gpu_unavailable_reason() if index is None else gpu_unavailable_reason(index):
         raise DeviceError(f"{'no GPU can' if index is None else f'GPU {index} cannot'} be used: {reason}")
     chosen = dispatch or DISPATCHES[0]
-    of_surfaces = surfaces.tree_and_cutouts
+    of_surfaces = {**surfaces.tree_and_cutouts, "rays": surfaces.rays}
     return GpuTracer(surfaces.triangles, kernel, threads=threads, dispatch=chosen, gpu=index, **of_surfaces)
 
 

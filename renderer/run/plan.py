@@ -45,6 +45,10 @@ LEAST_PASSES = 4
 
 log = logging.getLogger(__name__)
 
+#: About how many rays a camera path takes, with its shadow rays and with photons for its pixel; and the size of a
+#: picture, where the scene proposes one.
+RAYS_OF_PATH, USUAL_SIZE = 20, (800, 600)
+
 
 @dataclass(frozen=True, kw_only=True)
 class PassLimits:
@@ -222,8 +226,17 @@ class Plan:
     @property
     def choice(self) -> TracerChoice:
         """Returns which tracer this process opens; where others share the work out, it only builds the tree."""
-        chosen = TracerChoice.chosen(self.settings, self.driver.ray_class)
+        chosen = replace(TracerChoice.chosen(self.settings, self.driver.ray_class), rays=self.expected_rays)
         return chosen.on_cpu if self.settings.is_shared else chosen
+
+    @property
+    def expected_rays(self) -> int | None:
+        """Returns about how many rays this process traces, None where nobody knows how many passes there will be."""
+        chosen, limits = self.settings, self.limits
+        if limits.passes is None or not limits.is_of_passes_alone:
+            return None
+        width, height = chosen.size or USUAL_SIZE
+        return RAYS_OF_PATH * (limits.passes - limits.first) * (width * height + (chosen.photons or 0))
 
     def note_unseen_light(self, snapshot: Snapshot) -> None:
         """Log what the driver cannot see of a scene, unless errors alone are wanted."""

@@ -89,8 +89,8 @@ FIELDS = {
     "bvh.sah_cost": "expected cost of a ray by the surface area heuristic",
     "bvh.build_seconds": "wall time to build or read the tree and to pack it; at first in a process, to load compiled "
     "code too",
-    "bvh.update": "where the binary tree comes from: built, cached (read, as it was built before), or refitted from "
-    "that of the frame before",
+    "bvh.update": "where the binary tree comes from: built, built by the gpu, cached (read, as it was built before) or "
+    "refitted from that of the frame before",
     "bvh.update_seconds": "wall time to build, read or refit the binary tree alone",
     "members": "of several processes that shared the work out, for --gpus and --cluster: name, items made, rays, share "
     "of all rays, and why one was left out; null where there was one process",
@@ -207,7 +207,7 @@ def collect(context: RenderContext, driver: str, settings: RenderSettings, measu
         "bvh.bytes": bvh.bytes,
         "bvh.sah_cost": bvh.sah_cost,
         "bvh.build_seconds": bvh.build_seconds,
-        "bvh.update": "refitted" if context.is_refitted else "cached" if bvh.is_cached else "built",
+        "bvh.update": _tree_source(context),
         "bvh.update_seconds": bvh.tree_seconds,
         "members": None,
         "asked": None,
@@ -247,6 +247,13 @@ def _time_figures(context: RenderContext, measured: MeasuredRun) -> Statistics:
         "seconds.film": measured.film_seconds,
         "seconds.total": context.load_seconds + context.build_seconds + measured.seconds,
     }
+
+
+def _tree_source(context: RenderContext) -> str:
+    bvh = context.tracer.bvh
+    if context.is_refitted:
+        return "refitted"
+    return "cached" if bvh.is_cached else "built by the gpu" if bvh.is_of_gpu else "built"
 
 
 def _device_figures(context: RenderContext, measured: MeasuredRun) -> Statistics:

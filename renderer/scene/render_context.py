@@ -167,6 +167,7 @@ class TracerChoice:
     dispatch: by name, or None for the device's default.
     threads: None for all cores.
     builder: of the tree, by name, or None for the default.
+    rays: about how many will be traced, None where nobody knows.
     verify: share of the batches that are compared with the CPU's hits, or None.
     fallback: "cpu" where the CPU traces if a device fails, or None.
     """
@@ -178,6 +179,7 @@ class TracerChoice:
     dispatch: str | None = None
     threads: int | None = None
     builder: str | None = None
+    rays: int | None = None
     verify: float | None = None
     fallback: str | None = None
 
@@ -189,7 +191,7 @@ class TracerChoice:
         ray_class: what most rays are like that are to be traced, None for rays of all kinds.
         """
         way = RayWay.RING if getattr(arguments, "shading", "cpu") == "cpu" else RayWay.WAVES
-        return cls(ray_class=ray_class, way=way, **taken(cls, arguments, "ray_class", "way"))
+        return cls(ray_class=ray_class, way=way, **taken(cls, arguments, "ray_class", "way", "rays"))
 
     @property
     def on_cpu(self) -> Self:
@@ -350,6 +352,7 @@ def _open_tracer(snapshot: Snapshot, choice: TracerChoice, tree: BinaryTree | No
             dispatch=choice.dispatch,
             tree=tree,
             builder=choice.builder,
+            rays=choice.rays,
             cutouts=cutouts_of(snapshot),
             verify=choice.verify or 0.0,
         )

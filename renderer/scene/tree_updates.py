@@ -18,6 +18,7 @@ from tracecore.bvh.binned_sah import build
 from tracecore.bvh.refit import refit
 from tracecore.bvh.reinsertion import reinserted
 from tracecore.bvh.tree import BinaryTree
+from tracecore.dispatch.tracer import BvhStatistics
 from tracecore.rays import Floats
 
 Update = Literal["auto", "refit", "rebuild"]
@@ -37,6 +38,10 @@ class HasTree(Protocol):
 
     @property
     def tree(self) -> BinaryTree | None:
+        """As of `Tracer`."""
+
+    @property
+    def bvh(self) -> BvhStatistics:
         """As of `Tracer`."""
 
 
@@ -79,8 +84,9 @@ class TreeUpdates:
 
     def note_tree(self, tracer: HasTree, *, is_refitted: bool) -> None:
         """Records that a frame is traced with the tree of a tracer, which may be on a device: it is not asked for where
-        each frame gets a new one."""
-        if self._update == "rebuild":
+        each frame gets a new one, as where a GPU builds one sooner than it could be refitted here.
+        """
+        if self._update == "rebuild" or (self._update == "auto" and tracer.bvh.is_of_gpu):
             return
         tree = self._tree = tracer.tree
         self._is_building = False

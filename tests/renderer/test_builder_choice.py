@@ -2,15 +2,19 @@
 
 import json
 from pathlib import Path
+from typing import Any
 from unittest.mock import Mock
 
 import numpy as np
 import pytest
+from fake_cuda import installed
 
 import scenes
 from renderer import cli
 from renderer.bench.builder_benchmark import built_trees
+from renderer.drivers.photon import PhotonDriver
 from renderer.errors import UsageError
+from renderer.run.plan import Plan
 from renderer.scene import tree_updates
 from renderer.scene.render_context import TracerChoice, context_of
 from renderer.settings.picture import Settings
@@ -31,6 +35,36 @@ def test_the_tree_is_by_the_builder_that_is_chosen(builder: str | None) -> None:
     assert len(set(costs.values())) == len(BUILDERS)
     with context_of(snapshot, choice, load_seconds=0.0) as context:
         assert context.tracer.bvh.sah_cost == costs[builder or "reinserted"]
+
+
+@pytest.mark.parametrize(
+    ("asked", "rays"),
+    [
+        ({"passes": 3, "size": (10, 20)}, 20 * 3 * 200),
+        ({"passes": 3, "size": (10, 20), "photons": 50}, 20 * 3 * 250),
+        ({"passes": 3, "size": (10, 20), "target_noise": 0.01}, None),
+        ({"passes": 3, "size": (10, 20), "time_limit": 1.0}, None),
+        ({"time_limit": 1.0}, None),
+    ],
+)
+def test_how_many_rays_are_expected(asked: dict[str, Any], rays: int | None) -> None:
+    """Which is why a GPU builds the tree itself or not."""
+    plan = Plan(scene=scenes.load("cornell"), settings=Settings(**asked), driver=PhotonDriver)
+    assert plan.choice.rays == plan.expected_rays == rays
+
+
+def test_a_picture_with_the_tree_of_a_gpu(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tracecore.tracers.gpu.LEAST_TRIANGLES", 10_000)
+    words = ["render", "cornell", "--driver", "path", "--size", "8x6", "--passes", "1", "--threads", "1", "--quiet"]
+    made = {}
+    for cuda in installed(monkeypatch):
+        for device in ("gpu", "cpu"):
+            file = tmp_path / f"{device}.npy"
+            assert cli.main([*words, "--device", device, "-o", str(file)]) == 0
+            made[device] = (np.load(file), json.loads((tmp_path / f"{device}.npy.json").read_text())["bvh.update"])
+        assert cuda.complaints == []
+    assert np.array_equal(made["gpu"][0], made["cpu"][0])
+    assert [made["gpu"][1], made["cpu"][1]] == ["built by the gpu", "built"]
 
 
 def test_an_unknown_builder_is_refused() -> None:

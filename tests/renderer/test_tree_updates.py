@@ -1,6 +1,6 @@
 """From frame to frame: when a tree is refitted, and when a new one is built."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
@@ -9,6 +9,7 @@ from renderer.scene.tree_updates import TreeUpdates, Update
 from tracecore.bvh.binned_sah import build
 from tracecore.bvh.refit import refit
 from tracecore.bvh.tree import BinaryTree
+from tracecore.dispatch.tracer import BvhStatistics
 from tracecore.rays import Floats
 
 HALVES = np.array([[[0, 0, 0], [1, 0, 0], [0, 1, 0]], [[2, 0, 0], [3, 0, 0], [2, 1, 0]]], np.float32)
@@ -20,15 +21,22 @@ def tree_of(triangles: Floats, seconds: float) -> BinaryTree:
     return tree
 
 
+BY_CPU = BvhStatistics(nodes=1, bytes=1, sah_cost=1.0, build_seconds=1.0)
+
+
 @dataclass
 class Traced:
     """A tracer, as far as it matters here."""
 
     tree: BinaryTree | None
+    bvh: BvhStatistics = BY_CPU
 
 
 class Elsewhere:
     """A tracer whose tree is on a device."""
+
+    def __init__(self, *, is_of_gpu: bool = False) -> None:
+        self.bvh = replace(BY_CPU, is_of_gpu=is_of_gpu)
 
     @property
     def tree(self) -> BinaryTree | None:
@@ -100,6 +108,15 @@ def test_a_tree_on_a_device_stays_there_where_each_frame_gets_a_new_one() -> Non
     assert updates.tree_for(HALVES) is None
     with pytest.raises(AssertionError, match="nobody needs the tree"):
         TreeUpdates("auto").note(Elsewhere(), is_refitted=False, trace_seconds=1.0)
+
+
+def test_a_gpu_builds_each_tree_sooner_than_one_is_refitted() -> None:
+    updates = TreeUpdates("auto")
+    for _ in range(2):
+        updates.note(Elsewhere(is_of_gpu=True), is_refitted=False, trace_seconds=1.0)
+        assert updates.tree_for(HALVES) is None
+    with pytest.raises(AssertionError, match="nobody needs the tree"):
+        TreeUpdates("refit").note(Elsewhere(is_of_gpu=True), is_refitted=False, trace_seconds=1.0)
 
 
 def test_a_tree_is_refitted_ahead_unless_one_is_being_built() -> None:

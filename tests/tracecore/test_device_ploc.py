@@ -16,6 +16,7 @@ from judges import assert_same_bits
 from test_builder import TRIANGLES, depths, points_at
 
 import scenes
+import tracecore
 from tracecore.benchmarks.tree_time import KERNELS, check_same, tree_time
 from tracecore.bvh import ploc
 from tracecore.bvh.bottom_up import Leaves
@@ -214,6 +215,32 @@ def looks_at_rows(cuda: FakeCuda) -> int:
     looks, rest = divmod(cuda.copied[DEVICE_TO_HOST] - SUBTREE.itemsize, ROW_STATE.itemsize)
     assert rest == 0
     return looks
+
+
+@pytest.mark.parametrize(
+    ("given", "is_there"),
+    [
+        ({"rays": 10_000 * 500}, True),
+        ({"rays": 10_000 * 500 + 1}, False),
+        ({"rays": None}, False),
+        ({"rays": 1, "builder": "binned"}, False),
+        ({"rays": 1, "tree": ploc.build(CASE.triangles)}, False),
+        ({"rays": 1, "kernel": "warp-bvh4"}, False),  # for its layout a GPU makes no tree
+    ],
+)
+def test_a_gpu_builds_by_itself_where_it_has_few_rays_to_trace(cuda, monkeypatch, given, is_there):
+    monkeypatch.setattr("tracecore.tracers.gpu.LEAST_TRIANGLES", 500)
+    with GpuTracer(CASE.triangles, given.pop("kernel", "while-while"), threads=1, **given) as tracer:
+        assert tracer.bvh.is_of_gpu == is_there
+        assert_same_bits(tracer.closest_hit(CASE.rays), CASE.closest, CASE.rays)
+
+
+@pytest.mark.parametrize(("least", "free_bytes"), [(501, 1e9), (500, 500 * 500 - 1)])
+def test_few_triangles_or_too_many_for_its_room_it_leaves_to_the_cpu(cuda, monkeypatch, least, free_bytes):
+    monkeypatch.setattr("tracecore.tracers.gpu.LEAST_TRIANGLES", least)
+    cuda.free_bytes = int(free_bytes)
+    with tracecore.open_tracer(CASE.triangles, device="gpu", threads=1, rays=1) as tracer:
+        assert not tracer.bvh.is_of_gpu
 
 
 def test_triangles_go_up_once_and_no_tree_comes_down(cuda: FakeCuda) -> None:

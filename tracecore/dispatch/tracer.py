@@ -32,6 +32,7 @@ class BvhStatistics:
 
     tree_seconds: of these, what it took until the binary tree was there: built, refitted, or read where it was kept.
     is_cached: whether that was kept.
+    is_of_gpu: whether the GPU that traces has built and packed it itself.
     """
 
     nodes: int
@@ -40,6 +41,7 @@ class BvhStatistics:
     build_seconds: float
     tree_seconds: float = 0.0
     is_cached: bool = False
+    is_of_gpu: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -55,6 +55,11 @@ IN_FLIGHT = {"resident": 4, "streamed": 16}
 #: Slots of a ring that is made for a queue: so many, or twice the usual batches of a queue for each thread.
 LEAST_SLOTS = 64
 
+#: The GPU builds the tree of at least so many triangles itself, unless it is to trace more than so many rays for each:
+#: the default tree takes 0.4 microseconds a triangle longer (16 cores), and a ray costs a tenth less in it
+#: (docs/lab/bvh-on-the-gpu.md). It does so where so many bytes a triangle are free.
+LEAST_TRIANGLES, MOST_RAYS, QUICK_BYTES = 50_000, 10_000, 500
+
 #: Rays of one launch when a whole array is traced.
 LAUNCH_RAYS = 1 << 21
 
@@ -79,6 +84,7 @@ class GpuTracer(OpenTracer):
     tree: over the triangles, of this kernel; by default it is built.
     builder: how it is built, a name of `bvh.builders.BUILDERS`, None for the default. The GPU itself does it where the
     kernel's layout names it among `gpu_builders`.
+    rays: about how many will be traced, None where nobody knows: for few it builds the tree itself by default.
     cutouts: of the triangles, None if all are solid.
     gpu: its index, None for the calling thread's current GPU.
 
@@ -97,13 +103,15 @@ class GpuTracer(OpenTracer):
         dispatch: str = DISPATCHES[0],
         tree: BinaryTree | None = None,
         builder: str | None = None,
+        rays: int | None = None,
         cutouts: CutoutTables | None = None,
         gpu: int | None = None,
     ) -> None:
         start = time.perf_counter()
         self.gpu = find_device(gpu)
         strategy = find_strategy(kernel)
-        self._tree: BinaryTree | DeviceTree | None = tree or self._built_there(strategy, triangles, builder)
+        builder_there = builder or self._quick_builder(len(triangles), rays)
+        self._tree: BinaryTree | DeviceTree | None = tree or self._built_there(strategy, triangles, builder_there)
         made: Mapping[str, DeviceMemory] = {}
         if isinstance(self._tree, DeviceTree):
             packed, made = strategy.with_cutouts(self._tree.packed, cutouts), self._tree.memory
@@ -120,6 +128,7 @@ class GpuTracer(OpenTracer):
             build_seconds=time.perf_counter() - start,
             tree_seconds=self._tree.seconds,
             is_cached=self._tree.is_cached,
+            is_of_gpu=bool(made),
         )
         with self.vacant_gpu("cannot set up the GPU"):
             self.gpu.check_room(len(triangles), "triangles with their tree", packed.bytes)
@@ -140,6 +149,14 @@ class GpuTracer(OpenTracer):
         self._lock = threading.Lock()
         self._queues: list[RayQueue] = []
         self._port_counters: list[Counters] = []  # of all ports there have been
+
+    def _quick_builder(self, triangles: int, rays: int | None) -> str | None:
+        """Returns the builder that is tried where none was chosen, None for the default. rays: as of the tracer."""
+        is_quick = rays is not None and triangles >= LEAST_TRIANGLES and rays <= MOST_RAYS * triangles
+        if not is_quick:
+            return None
+        with self.vacant_gpu("cannot ask for room"):
+            return "ploc" if self.gpu.driver.memory_left()[0] >= QUICK_BYTES * triangles else None
 
     def _built_there(self, strategy: KernelStrategy, triangles: Floats, builder: str | None) -> DeviceTree | None:
         """Returns the tree where the GPU builds it, None where the CPU has to."""
