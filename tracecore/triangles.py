@@ -78,6 +78,16 @@ def checked_triangles(triangles: Array) -> Floats:
     return np.ascontiguousarray(array, np.float32)
 
 
+def moved_triangles(triangles: Array, count: int) -> Floats:
+    """Returns triangles that others, so many, have become, as `checked_triangles` does, which says what is raised; also
+    for another number of them.
+    """
+    checked = checked_triangles(triangles)
+    if len(checked) != count:
+        raise TriangleError(f"{count} triangles cannot become {len(checked)}; open another tracer")
+    return checked
+
+
 def chosen_triangles(triangles: Array | None, vertices: Array | None, faces: Array | None) -> Array:
     """Returns triangles as they were given: as such, or as an indexed mesh.
 

@@ -40,6 +40,10 @@ class DeviceScene:
         for name, value in packed.scalars.items():
             self.record[name] = value
 
+    def memory(self, name: str) -> DeviceMemory:
+        """Returns an array of the scene."""
+        return self._memory[name]
+
 
 class DeviceKernel:
     """A strategy compiled for a dispatch mode and a GPU, and loaded there.

@@ -29,6 +29,7 @@ from tracecore.dispatch.tracer import DEPTH, BvhStatistics, OpenTracer, TracerLi
 from tracecore.errors import KernelError
 from tracecore.rays import BATCH_RAYS, HIT_FLOATS, Floats, Hits, Query, checked_rays
 from tracecore.threads import usable_cores
+from tracecore.triangles import moved_triangles
 
 if TYPE_CHECKING:
     from tracecore.dispatch.queue import RayQueue
@@ -104,7 +105,11 @@ class DirectPort:
 class DirectTracer(OpenTracer, ABC):
     """A tracer that works in the calling thread; whole arrays are spread over a pool of threads.
 
-    A subclass gives `name`, `device`, `bvh` and `_trace`, which may be called from many threads at once.
+    A subclass gives `name`, `device`, `bvh`, and `_trace`, which may be called from many threads at once; and `_move`
+    if it can move its triangles.
+
+    threads: of the pool, None for all usable cores.
+    triangles: how many there are.
     """
 
     name: str
@@ -114,7 +119,8 @@ class DirectTracer(OpenTracer, ABC):
     bvh: BvhStatistics
     tree: BinaryTree | None = None
 
-    def __init__(self, threads: int | None = None) -> None:
+    def __init__(self, threads: int | None = None, triangles: int = 0) -> None:
+        self._triangle_count = triangles
         self.threads = usable_cores() if threads is None else threads
         self._pool = ThreadPoolExecutor(self.threads, thread_name_prefix=f"tracer-{self.name}")
         self._lock = threading.Lock()
@@ -125,6 +131,17 @@ class DirectTracer(OpenTracer, ABC):
     @abstractmethod
     def _trace(self, rays: Floats, hits: Floats, query: Query) -> int:
         """Write the hits of all rays. Returns how many rays were invalid."""
+
+    def _move(self, triangles: Floats) -> None:
+        """Moves the triangles, (t, 3, 3) float32, checked."""
+        raise KernelError(f"the tracer '{self.name}' does not move its triangles; open another one")
+
+    def update(self, triangles: Array) -> None:
+        """As `Tracer.update` says."""
+        self.check_open()
+        if self._in_use:
+            raise KernelError(f"a queue or a port of the tracer '{self.name}' is open; close it before triangles move")
+        self._move(moved_triangles(triangles, self._triangle_count))
 
     def trace(self, rays: Floats, hits: Floats, query: Query, counts: Counts) -> None:
         """Trace in this thread. rays: (n, 8) float32; hits: (n, 4) float32, written. The work is added to `counts`."""

@@ -115,6 +115,18 @@ class Tracer(Protocol):
     def any_hit(self, rays: Array) -> Hits:
         """(n, 8) float32 rays -> (n, 4) float32: t = u = v = 0 and `prim_id` 0 where something is hit, else a miss."""
 
+    def update(self, triangles: Array) -> None:
+        """Moves the triangles: rays hit these from now on. The tree keeps its nodes and gets new boxes, so that tracing
+        becomes slower where what was side by side has moved apart.
+
+        triangles: (t, 3, 3), as many as the tracer has, finite, world units. Where they lie on the tracer's GPU,
+        float32 and C-contiguous, they are read there.
+
+        Nothing is under way meanwhile, and on a CPU queues and ports are closed. Raises `TriangleError` for other
+        triangles, after which the tracer is as before; `KernelError` where something is open that should be closed, or
+        where the GPU does not move triangles for this kernel.
+        """
+
     def statistics(self) -> TracerStatistics:
         """Returns what has been done so far."""
 

@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from tracecore.analysis.simulator import check_loop
 from tracecore.analysis.steps import StepSequences
+from tracecore.bvh.refit import refit
 from tracecore.bvh.tree import BinaryTree
 from tracecore.cutouts import CutoutTables
 from tracecore.dispatch.direct import DirectTracer
@@ -86,14 +87,10 @@ class EmulatedTracer(DirectTracer):
         self._timeout = timeout or TIMEOUT
         self._strategy = find_strategy(kernel)
         self.name = self._strategy.name
-        super().__init__(threads)
+        super().__init__(threads, len(triangles))
+        self._cutouts = cutouts
         tree = tree or self._strategy.build(triangles, builder)
-        self.tree = tree
-        packed = self._strategy.pack(tree, triangles, cutouts)
-        stack_size = self._strategy.stack_for(packed)
-        self._compile = partial(compile_library, self._strategy, stack_size, has_cutouts=cutouts is not None)
-        self._library = LibraryPool.of(self._compile())
-        self._scene = EmulatedScene(packed, self._strategy.layout.scene)
+        packed = self._take(tree, triangles)
         self.bvh = BvhStatistics(
             nodes=packed.nodes,
             bytes=packed.bytes,
@@ -102,6 +99,19 @@ class EmulatedTracer(DirectTracer):
             tree_seconds=tree.seconds,
             is_cached=tree.is_cached,
         )
+
+    def _take(self, tree: BinaryTree, triangles: Floats) -> PackedTree:
+        """Traces a tree of triangles from now on. Returns it as the kernel reads it."""
+        self.tree: BinaryTree = tree
+        packed = self._strategy.pack(tree, triangles, self._cutouts)
+        stack_size = self._strategy.stack_for(packed)
+        self._compile = partial(compile_library, self._strategy, stack_size, has_cutouts=self._cutouts is not None)
+        self._library = LibraryPool.of(self._compile())
+        self._scene = EmulatedScene(packed, self._strategy.layout.scene)
+        return packed
+
+    def _move(self, triangles: Floats) -> None:
+        self._take(refit(self.tree, triangles), triangles)
 
     def record_steps(self, rays: Floats, query: Query = Query.CLOSEST, hits: Floats | None = None) -> StepSequences:
         """Returns the steps that the kernel does for rays. Raises `KernelError` as tracing does, and where the kernel

@@ -1,4 +1,4 @@
-// Sums over the threads of a block.
+// Sums over the threads of a block, and the greatest of a warp.
 #pragma once
 
 #include "warp.cuh"
@@ -41,4 +41,11 @@ __device__ inline unsigned exclusive_sums(unsigned* counts, unsigned length) {
         done += sum;
     }
     return done;
+}
+
+__device__ inline unsigned greatest_in_warp(unsigned value) {
+    for (int flip = 1; flip < static_cast<int>(WARP_LANES); flip *= 2) {
+        value = max(value, __shfl_xor_sync(WHOLE_WARP, value, flip));
+    }
+    return value;
 }

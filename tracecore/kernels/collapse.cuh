@@ -16,10 +16,6 @@ constexpr int INNER = 0;   // an inner child that has no number yet: the root is
 
 struct PackedNode;
 
-__device__ inline double infinite() {
-    return __longlong_as_double(0x7ff0000000000000ll);
-}
-
 // The arrays of a BinaryTree. Children of an inner node are 2 * r + 1 and the next one, where r is its rank.
 struct BinaryTree {
     const float* lower;

@@ -47,3 +47,11 @@ __device__ inline PackedTriangle load_packed(const Corners* triangles, unsigned 
     }
     return packed;
 }
+
+__device__ inline Bounds bounds_of(const PackedTriangle& packed) {
+    Corners triangle;
+    for (int axis = 0; axis < 3; ++axis) {
+        for (int corner = 0; corner < 3; ++corner) triangle.corner[corner][axis] = packed.rows[axis].component[corner];
+    }
+    return bounds_of(triangle);
+}

@@ -24,13 +24,6 @@ __device__ inline float of_ordered_bits(unsigned bits) {
     return __uint_as_float(bits ^ (bits >> 31 ? 1u << 31 : ~0u));
 }
 
-__device__ inline unsigned greatest_in_warp(unsigned value) {
-    for (int flip = 1; flip < static_cast<int>(WARP_LANES); flip *= 2) {
-        value = max(value, __shfl_xor_sync(WHOLE_WARP, value, flip));
-    }
-    return value;
-}
-
 // The bounds of all triangles, by as many blocks as there are.
 extern "C" __global__ void __launch_bounds__(BLOCK_SIZE) bound(const Curve curve) {
     unsigned greatest[6] = {};

@@ -3,6 +3,10 @@
 
 #include "corners.cuh"
 
+__device__ inline double infinite() {
+    return __longlong_as_double(0x7ff0000000000000ll);
+}
+
 __device__ inline double half_area(const float* lower, const float* upper) {
     const double x = static_cast<double>(upper[0]) - static_cast<double>(lower[0]);
     const double y = static_cast<double>(upper[1]) - static_cast<double>(lower[1]);
@@ -46,4 +50,17 @@ __device__ inline Planes padded_box(const float* lower, const float* upper) {
         planes.upper[axis] = upper[axis] + pad;
     }
     return planes;
+}
+
+// The middle between two planes, and what reaches from it to both or farther: `_centre_and_half` of
+// tracecore/layout/bvh2.py.
+__device__ inline float2 centre_and_half(float lower, float upper) {
+    const double low = lower, high = upper;
+    const float centre = static_cast<float>((low + high) / 2.0);
+    const double down = centre - low, up = high - centre;
+    double half = down > up ? down : up;
+    if (half > 0.0) half = __longlong_as_double(__double_as_longlong(half) + 1);
+    float rounded = static_cast<float>(half);
+    if (rounded < half) rounded = __uint_as_float(__float_as_uint(rounded) + 1);
+    return make_float2(centre, rounded);
 }

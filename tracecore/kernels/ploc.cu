@@ -307,19 +307,6 @@ struct Pack {
 };
 static_assert(sizeof(Pack) == PACK_BYTES, "Pack differs from the PACK of ploc_records.py");
 
-// The middle between two planes, and what reaches from it to both or farther: `_centre_and_half` of
-// tracecore/layout/bvh2.py.
-__device__ inline float2 centre_and_half(float lower, float upper) {
-    const double low = lower, high = upper;
-    const float centre = static_cast<float>((low + high) / 2.0);
-    const double down = centre - low, up = high - centre;
-    double half = down > up ? down : up;
-    if (half > 0.0) half = __longlong_as_double(__double_as_longlong(half) + 1);
-    float rounded = static_cast<float>(half);
-    if (rounded < half) rounded = __uint_as_float(__float_as_uint(rounded) + 1);
-    return make_float2(centre, rounded);
-}
-
 __device__ inline void pack_child(const Tree& tree, int node, float* xy, float* z, int& child) {
     const Planes planes = padded_box(tree.lower + 3 * node, tree.upper + 3 * node);
     float2 sides[3];

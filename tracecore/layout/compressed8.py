@@ -55,6 +55,14 @@ LEAST_EXPONENT = 1 - EXPONENT_BIAS  # a byte of 0 would not be a power of two
 #: with steps do not underflow.
 EXTENT_BITS = 39
 
+#: Constants by which a GPU writes nodes.
+BOX_DEFINES = {
+    "WIDE_LEAF": str(MAX_LEAF),
+    "MOST_STEPS": f"{MOST_STEPS}.0",
+    "EXTENT_BITS": str(EXTENT_BITS),
+    "EXPONENT_BIAS": str(EXPONENT_BIAS),
+}
+
 #: Signs by axis and position: +1 where the position is for children towards the positive end.
 SIDES = np.where(np.arange(WIDTH) >> np.arange(3)[:, None] & 1, 1.0, -1.0)
 SETS = 1 << WIDTH

@@ -33,6 +33,13 @@ def pack_triangles(order: Ids, triangles: Floats) -> npt.NDArray[np.void]:
     return packed
 
 
+def unpacked_triangles(packed: npt.NDArray[np.void]) -> Floats:
+    """Returns the triangles of (t,) `PACKED_TRIANGLE` records, (t, 3, 3) float32, in the caller's order."""
+    triangles = np.empty((len(packed), 3, 3), np.float32)
+    triangles[packed["rows"]["prim_id"][:, 0]] = packed["rows"]["component"].transpose(0, 2, 1)
+    return triangles
+
+
 class Rows(NamedTuple):
     """Holds records of triangles by field. component: (t, 3, 3) float32, axis by corner. prim_id: (t, 3) uint32."""
 

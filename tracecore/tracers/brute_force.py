@@ -172,11 +172,14 @@ class BruteForceTracer(DirectTracer):
     device = "brute"
 
     def __init__(self, triangles: Floats, *, threads: int | None = None, cutouts: CutoutTables | None = None) -> None:
-        super().__init__(threads)
+        super().__init__(threads, len(triangles))
         self._cutouts = cutouts
+        self._move(triangles)
+        self.bvh = BvhStatistics(nodes=0, bytes=triangles.nbytes, sah_cost=float(len(triangles)), build_seconds=0.0)
+
+    def _move(self, triangles: Floats) -> None:
         self._triangles = np.ascontiguousarray(triangles.transpose(1, 2, 0))  # corner, axis, triangle
         self._extent = extent_of(triangles)
-        self.bvh = BvhStatistics(nodes=0, bytes=triangles.nbytes, sah_cost=float(len(triangles)), build_seconds=0.0)
 
     def _trace(self, rays: Floats, hits: Floats, query: Query) -> int:
         hits[:] = (np.inf, 0.0, 0.0, 0.0)

@@ -5,6 +5,7 @@ import time
 import numpy as np
 
 from tracecore.bvh.builders import build_by
+from tracecore.bvh.refit import refit
 from tracecore.bvh.tree import BinaryTree
 from tracecore.bvh.wide import collapse
 from tracecore.cpu.traversal import BLOCK_BYTES, LONG_BYTES, RAY_BYTES, CpuTree, table, trace
@@ -34,6 +35,8 @@ class CpuTracer(DirectTracer):
     name = "bvh8"
     device = "cpu"
 
+    tree: BinaryTree
+
     def __init__(
         self,
         triangles: Floats,
@@ -43,13 +46,12 @@ class CpuTracer(DirectTracer):
         builder: str | None = None,
         cutouts: CutoutTables | None = None,
     ) -> None:
-        super().__init__(threads)
+        super().__init__(threads, len(triangles))
         start = time.perf_counter()
-        tree = tree or build_by(builder, triangles, max_leaf=BLOCK)
-        self.tree = tree
+        self.tree = tree = tree or build_by(builder, triangles, max_leaf=BLOCK)
         #: The tree as it is walked.
         self.wide = wide = packed(pack_wide, tree, triangles)
-        tables = cutouts or NO_CUTOUTS
+        self._cutouts = tables = cutouts or NO_CUTOUTS
         self.bvh = BvhStatistics(
             nodes=len(wide.nodes),
             bytes=wide.nodes.nbytes + wide.blocks.nbytes + tables.bytes,
@@ -58,11 +60,20 @@ class CpuTracer(DirectTracer):
             tree_seconds=tree.seconds,
             is_cached=tree.is_cached,
         )
+        self._tree = self._walked()
+
+    def _walked(self) -> CpuTree:
+        """Returns the tree as compiled code takes it."""
+        wide = self.wide
         nodes = wide.nodes.view(np.float32).reshape(len(wide.nodes), -1)
         blocks = wide.blocks.view(np.float32).reshape(-1, BLOCK_BYTES // 4)
-        self._tree = CpuTree(
-            nodes, blocks, wide.extent, np.empty(RAY_BYTES // LONG_BYTES + wide.stack, np.int64), tables
-        )
+        stack = np.empty(RAY_BYTES // LONG_BYTES + wide.stack, np.int64)
+        return CpuTree(nodes, blocks, wide.extent, stack, self._cutouts)
+
+    def _move(self, triangles: Floats) -> None:
+        self.tree = refit(self.tree, triangles)
+        self.wide = pack_wide(self.tree, triangles)
+        self._tree = self._walked()
 
     def thread_tree(self) -> CpuTree:
         """Returns the tree with a stack of its own, for one more thread."""

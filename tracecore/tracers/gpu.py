@@ -16,9 +16,11 @@ import numpy as np
 from tracecore.analysis.steps import StepCounts
 from tracecore.arrays import Array, lies_on_gpu
 from tracecore.bvh.bottom_up import Leaves
+from tracecore.bvh.refit import refit
 from tracecore.bvh.tree import BinaryTree
 from tracecore.cuda import device_ploc
 from tracecore.cuda.device import (
+    Mark,
     Stream,
     cuda_errors,
     find_device,
@@ -29,6 +31,7 @@ from tracecore.cuda.device import (
 from tracecore.cuda.device_kernel import DeviceKernel, DeviceScene, Launch
 from tracecore.cuda.device_memory import DeviceMemory
 from tracecore.cuda.device_ploc import DeviceTree
+from tracecore.cuda.device_refit import DeviceRefit
 from tracecore.cuda.nvrtc import CompiledKernel
 from tracecore.cutouts import CutoutTables
 from tracecore.dispatch.launch_queue import LaunchQueue
@@ -37,12 +40,15 @@ from tracecore.dispatch.queue import RayQueue
 from tracecore.dispatch.resident import KernelHost, RingPort
 from tracecore.dispatch.tracer import DEPTH, BvhStatistics, OpenTracer, TracerLimits, TracerStatistics
 from tracecore.dispatch.whole_arrays import CopyRooms, LaunchContext, WorkCounters
-from tracecore.errors import KernelError, TraceError
+from tracecore.errors import KernelError, TraceError, TriangleError
+from tracecore.kernels.refit_records import PROGRAMS as REFIT_PROGRAMS
 from tracecore.kernels.step_records import COUNTS, RAY_COUNTS
 from tracecore.kernels.strategies import find_strategy
 from tracecore.kernels.strategy import KernelStrategy
+from tracecore.layout.packed_triangle import PACKED_TRIANGLE, unpacked_triangles
 from tracecore.rays import BATCH_RAYS, HIT, HIT_FLOATS, RAY, RAY_FLOATS, Floats, Hits, Query, checked_rays
 from tracecore.threads import Piece, in_pieces, usable_cores
+from tracecore.triangles import LARGEST_COORDINATE, moved_triangles
 
 __all__ = ["GpuTracer", "gpu_unavailable_reason"]
 
@@ -144,6 +150,7 @@ class GpuTracer(OpenTracer):
             self._launch_queue = LaunchQueue(context, self._work_counters)
             ring_kernel, by_launches = self._load(resident=True), dispatch == "streamed"
             self._host = KernelHost(ring_kernel, scene, timeout_seconds(), by_launches=by_launches)
+        self._triangle_count, self._has_moved = len(triangles), False
         self.dispatch = dispatch
         self.batches = IN_FLIGHT[dispatch]
         self._lock = threading.Lock()
@@ -168,14 +175,67 @@ class GpuTracer(OpenTracer):
 
     @property
     def tree(self) -> BinaryTree | None:
-        """What was packed, fetched from the GPU if that has built it and nobody has asked before; None if nobody had
-        when the tracer was closed. Raises `DeviceError` where the GPU does not answer.
+        """What was packed, fetched from the GPU if that has built it and nobody has asked before, and refitted if the
+        triangles have moved since; None if nobody had when the tracer was closed. Raises `DeviceError` where the GPU
+        does not answer.
         """
         with self._lock:
             if isinstance(self._tree, DeviceTree):
                 with self.vacant_gpu("cannot fetch the tree"):
                     self._tree = self._tree.fetched()
+            if self._has_moved and self._launch_context is not None and self._tree is not None:
+                with self.vacant_gpu("cannot fetch the triangles"):
+                    there = self._launch_context.scene.memory("triangles").copied()
+                self._tree, self._has_moved = refit(self._tree, unpacked_triangles(there.view(PACKED_TRIANGLE))), False
             return self._tree
+
+    def update(self, triangles: Array) -> None:
+        """As `Tracer.update` says; queues and ports stay open."""
+        self.launch_context.check()
+        checked = None if lies_on_gpu(triangles) else moved_triangles(triangles, self._triangle_count)
+        with self.vacant_gpu("cannot move triangles"):
+            if checked is None:
+                there = self._triangles_there(triangles)
+                address = int(there.data.ptr)
+            else:
+                there = DeviceMemory.holding(self.gpu, checked)
+                address = there.address
+            if self._triangle_count > 0:
+                self._move(address, there)
+
+    def _triangles_there(self, lent: Array) -> Any:
+        """Returns CuPy's array of triangles on the device, once all that writes them is done."""
+        try:
+            there = self.gpu.driver.array_of(lent)
+        except (BufferError, RuntimeError, TypeError, ValueError) as error:
+            raise TriangleError(f"triangles: {error}") from error
+        expected = (self._triangle_count, 3, 3)
+        if there.device.id != self.gpu.index:
+            raise TriangleError(f"triangles lie on GPU {there.device.id}, and the tracer is on GPU {self.gpu.index}")
+        if there.shape != expected or there.dtype != np.float32 or not there.flags.c_contiguous:
+            got = f"{there.shape} {there.dtype}, strides {there.strides}"
+            raise TriangleError(f"triangles on a GPU must be C-contiguous float32 of shape {expected}, got {got}")
+        mark = Mark(self.gpu)
+        mark.set(self.gpu.driver.current_stream())
+        self.launch_context.finish(mark)
+        return there
+
+    def _move(self, address: int, used: Any) -> None:
+        """Moves the triangles to where those at an address on the device are. used: what they are."""
+        extent = self._refit.extent_of(address, used)
+        if not extent <= LARGEST_COORDINATE:  # NaN is not
+            raise TriangleError(f"a triangle has a corner that is not finite or beyond {LARGEST_COORDINATE:g}")
+        self._refit.move()
+        self.launch_context.scene.record["extent"] = extent
+        self._has_moved = True
+
+    @cached_property
+    def _refit(self) -> DeviceRefit:
+        strategy, scene = self.launch_context.kernel.strategy, self.launch_context.scene
+        if strategy.layout.name not in REFIT_PROGRAMS:
+            raise KernelError(f"a GPU does not move triangles for kernel {self.name!r}; open another tracer")
+        addresses = scene.memory("nodes").address, scene.memory("triangles").address
+        return DeviceRefit(self.gpu, strategy.layout.name, addresses, (self.bvh.nodes, self._triangle_count))
 
     @property
     def launch_context(self) -> LaunchContext:
@@ -412,6 +472,7 @@ class GpuTracer(OpenTracer):
         if context is None:
             return
         self._rooms.clear()
+        self.__dict__.pop("_refit", None)  # its memory
         with self._lock:
             queues, self._queues = self._queues, []
             self._tree = None if isinstance(self._tree, DeviceTree) else self._tree

@@ -219,6 +219,11 @@ class VerifiedTracer(OpenTracer):
         """The tree of the tracer within."""
         return self._tracer.tree
 
+    def update(self, triangles: Array) -> None:
+        """As `Tracer.update` says, of the tracer within and of the one that says what is right."""
+        self._tracer.update(triangles)
+        self._judge.tracer.update(on_host(triangles))
+
     def open_queue(self, depth: int = DEPTH, batch_rays: int = BATCH_RAYS) -> RayQueue:
         """Returns a queue for the calling thread, as `Tracer.open_queue` says."""
         return RayQueue(self.open_ports(1, depth, batch_rays)[0], self.name)
