@@ -302,6 +302,9 @@ LAUNCHES: Keys = CIRCUMSTANCES | {
     "resident[].depth": "batches that each has in flight",
     "resident[].rate": "millions of rays per second of wall time",
     "resident[].busy": "share of the time in which the device had work",
+    "moves[].kernel": "name of a kernel, one for each layout",
+    "moves[].copied": "wall seconds until a tracer has moved all triangles, which are copied to the GPU",
+    "moves[].in_place": "the same of triangles that lie on the GPU",
 }
 
 

@@ -9,7 +9,8 @@ from renderer.commands.arguments import add_figures
 
 EXAMPLES = f"""\
 Rates are of rays from six lamps in a room full of spheres: launches over ever more rays, queues of Python threads, and
-ports of compiled threads that ring again as soon as they are answered. Each is the median of five.
+ports of compiled threads that ring again as soon as they are answered; then how long it takes to move the triangles.
+Each is the median of five.
 
 examples:
   tracecore bench launches

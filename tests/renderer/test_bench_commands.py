@@ -340,6 +340,7 @@ def test_launches_on_a_gpu_that_is_played(measured, monkeypatch, capsys, are_rig
     monkeypatch.setattr(gpu_benchmark, "GpuTracer", played_tracer)
     for name in ("kernel_rate", "array_rate", "in_place_rate", "queue_rate"):
         monkeypatch.setattr(gpu_benchmark, name, lambda *_: 100.0)
+    monkeypatch.setattr(gpu_benchmark, "move_seconds", lambda *_: (0.25, 0.5))
     monkeypatch.setattr(gpu_benchmark, "LAUNCH_RAYS", 2)
 
     def rung(tracer, rays, query, shape):
@@ -357,6 +358,8 @@ def test_launches_on_a_gpu_that_is_played(measured, monkeypatch, capsys, are_rig
     assert_explained([figures], figure_keys.LAUNCHES)
     assert figures["circumstances"]["triangles"] == 64 * 1600 + 12
     assert {row["dispatch"] for row in figures["queues"]} == {"resident", "streamed"}
+    assert figures["moves"][0] == {"kernel": "while-while", "copied": 0.25, "in_place": 0.5}
+    assert "while-while    250.00    500.00" in capsys.readouterr().out
 
 
 @pytest.mark.skipif(gpu_unavailable_reason() is None, reason="there is a GPU here")

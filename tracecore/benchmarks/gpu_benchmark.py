@@ -1,4 +1,5 @@
-"""Rates of launches over whole arrays, of queues and of ports, nothing done with the hits.
+"""Rates of launches over whole arrays, of queues and of ports, nothing done with the hits; and how long it takes to
+move the triangles.
 
 In a room full of spheres. Every figure is a median of 5. Hits are compared with the CPU's, outside of what is timed.
 `tracecore bench SCENE` compares kernels on the rays of a scene.
@@ -8,6 +9,7 @@ import statistics
 import threading
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -29,6 +31,9 @@ QUEUED_RAYS = 1 << 22
 
 #: Kernels that are measured through ports too.
 RESIDENT = ("while-while", "replacing-while-while", "replacing-compressed-bvh8")
+
+#: Kernels of each layout whose triangles a GPU moves.
+MOVING = ("while-while", "persistent-bvh4", "replacing-compressed-bvh8")
 
 Row = dict[str, str | int | float]
 
@@ -72,6 +77,7 @@ def tables(triangles: Floats) -> dict[str, list[Row]]:
         "launches": list(launch_rows(triangles, photons)),
         "queues": [row for dispatch in DISPATCHES for row in queue_rows(triangles, dispatch, photons)],
         "resident": [row for name in RESIDENT for row in resident_rows(triangles, name, photons)],
+        "moves": list(move_rows(triangles, photons)),
     }
 
 
@@ -201,3 +207,33 @@ def resident_rows(triangles: Floats, kernel: str, photons: JudgedRays) -> Iterat
             photons.check(tracer.name, hits, indices)
             print(f"{threads:24} {depth:5} {rate:9.1f} {busy:4.0%}", flush=True)
             yield {"kernel": kernel, "threads": threads, "depth": depth, "rate": rate, "busy": busy}
+
+
+def move_rows(triangles: Floats, photons: JudgedRays) -> Iterator[Row]:
+    """Yields how long it takes until a tracer has moved all triangles, from the machine's memory and from the device's."""
+    print(f"\nmoving {len(triangles)} triangles, ms\n{'kernel':>24} {'copied':>9} {'in place':>9}")
+    for kernel in MOVING:
+        copied, in_place = move_seconds(triangles, kernel, photons)
+        print(f"{kernel:>24} {1e3 * copied:9.2f} {1e3 * in_place:9.2f}", flush=True)
+        yield {"kernel": kernel, "copied": copied, "in_place": in_place}
+
+
+def move_seconds(triangles: Floats, kernel: str, photons: JudgedRays) -> tuple[float, float]:
+    """Returns the medians of the seconds that `tracer.update` takes with triangles on the host and on the device. They
+    move to where they are, so that hits can be compared.
+    """
+    import cupy
+
+    with GpuTracer(triangles, kernel, builder="ploc") as tracer:
+        found = []
+        for given in (triangles, cupy.asarray(triangles)):
+            tracer.update(given)  # the first one makes room
+            found.append(median(partial(_seconds_to_move, tracer, given)))
+        photons.check(kernel, tracer.closest_hit(photons.rays))
+    return found[0], found[1]
+
+
+def _seconds_to_move(tracer: GpuTracer, triangles: Any) -> float:
+    start = time.perf_counter()
+    tracer.update(triangles)
+    return time.perf_counter() - start
