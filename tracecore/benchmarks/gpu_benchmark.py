@@ -210,7 +210,7 @@ def resident_rows(triangles: Floats, kernel: str, photons: JudgedRays) -> Iterat
 
 
 def move_rows(triangles: Floats, photons: JudgedRays) -> Iterator[Row]:
-    """Yields how long it takes until a tracer has moved all triangles, from the machine's memory and from the device's."""
+    """Yields how long a tracer takes to move all triangles, from the memory of the machine and from that of the GPU."""
     print(f"\nmoving {len(triangles)} triangles, ms\n{'kernel':>24} {'copied':>9} {'in place':>9}")
     for kernel in MOVING:
         copied, in_place = move_seconds(triangles, kernel, photons)
