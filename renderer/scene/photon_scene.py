@@ -36,6 +36,7 @@ from shaders.textures import TEXTURE_HEIGHT, TEXTURE_OFFSET, TEXTURE_WIDTH
 from tracecore.arrays import pieces
 from tracecore.compilation.cached import compiled
 from tracecore.compilation.unit_calls import need
+from tracecore.threads import Piece, in_pieces
 
 #: Bits of a triangle record, above the index of its material. STORES: photons are kept on it. BENT: its corners have
 #: normals that differ from the flat one, or maps bend them. TEXTURED: an image multiplies the first colour of its BSDF,
@@ -45,6 +46,9 @@ from tracecore.compilation.unit_calls import need
 IN_MEDIUM = np.uint32(1 << 24)
 SHEET, GLOWS, MAPPED, STORES, BENT, TEXTURED, MIXED = (np.uint32(1 << bit) for bit in range(25, 32))
 MATERIAL_MASK = np.uint32((1 << 24) - 1)
+
+#: Triangles whose records a thread makes at a time.
+RECORDS_PIECE = 1 << 14
 
 #: A bit of a whole scene alone: paths know which media they are in (`renderer.scene.media`).
 HAS_MEDIA = np.uint32(1)
@@ -208,8 +212,12 @@ def with_phases(records: Records, flags: npt.NDArray[np.uint32], phases: range) 
 def pack_records(surfaces: SurfaceArrays) -> Records:
     """Returns the triangle records, (n,) TRIANGLE_RECORD."""
     records = in_lines(len(surfaces.positions), TRIANGLE_RECORD)
-    for piece in pieces(len(records)):
-        _set_records(records[piece], surfaces, piece)
+
+    def set_piece(piece: Piece) -> None:
+        own = slice(*piece)
+        _set_records(records[own], surfaces, own)
+
+    in_pieces(set_piece, len(records), RECORDS_PIECE)
     return records
 
 

@@ -50,12 +50,16 @@ from scenes.playing.placing import (
     runs_of,
 )
 from scenes.views.viewing import AS_THE_FILE_SAYS, Viewing, triple
+from tracecore.threads import Piece, in_pieces
 
 if TYPE_CHECKING:
     from scenes.views.default_view import Subject
 
 #: Triangles from which on a camera and light are chosen by the boxes around shapes that stand in several places.
 MANY_TRIANGLES = 1 << 20
+
+#: So many triangles one thread places at most; of more, all threads do.
+PLACED_ALONE = 1 << 17
 
 
 @dataclass(frozen=True, eq=False)
@@ -232,15 +236,22 @@ class SceneEvaluator:
         return arrays
 
     def fill(self, arrays: FlatArrays, runs: Iterable[PartRun], time: float) -> None:
-        """Writes the triangles of some parts at a time."""
-        with np.errstate(all="ignore"):  # what overflows is not finite, and found below
-            for run in runs:
-                matrices, shown = self.poses(run, time)
-                positions, normals = run.joined_at(time).corners(matrices)
-                run.check(positions, run.counts, time)
-                arrays.positions[run.indices] = positions
-                arrays.normals[run.indices] = normals
-                arrays.shown[run.indices] = np.repeat(shown, run.counts)
+        """Writes the triangles of some parts at a time, many of them by all threads. Raises SceneFileError of the first
+        part that is out of range."""
+        posed = {number: (run, *self.poses(run, time)) for number, run in enumerate(runs)}
+        count, triangles = len(posed), sum(sum(run.counts) for run, *_ in posed.values())
+        errors: dict[int, SceneFileError] = {}
+
+        def place(piece: Piece) -> None:
+            for number in range(*piece):
+                try:
+                    place_run(arrays, *posed.pop(number), time)  # which leaves nothing of what it made
+                except SceneFileError as error:
+                    errors[number] = error
+
+        in_pieces(place, count, 1 if triangles > PLACED_ALONE else max(count, 1))
+        if errors:
+            raise errors[min(errors)]
 
     def poses(self, run: PartRun, time: float) -> tuple[Doubles, list[bool]]:
         """Returns where the parts of a run are at a time, (m, 4, 4), and whether each is shown."""
@@ -325,6 +336,17 @@ class SceneEvaluator:
         axes = axes_of(pose.matrix)
         check_turned(axes, source.origin, time)
         return Environment(radiance=source.radiance, axes=axes) if pose.shown else None
+
+
+def place_run(arrays: FlatArrays, run: PartRun, matrices: Doubles, shown: list[bool], time: float) -> None:
+    """Writes the triangles of a run at a time, as `SceneEvaluator.poses` has it. Raises SceneFileError where it is out
+    of range."""
+    with np.errstate(all="ignore"):  # what overflows is not finite, and found below
+        positions, normals = run.joined_at(time).corners(matrices)
+        run.check(positions, run.counts, time)
+        arrays.positions[run.indices] = positions
+        arrays.normals[run.indices] = normals
+        arrays.shown[run.indices] = np.repeat(shown, run.counts)
 
 
 class EvaluatedLights:

@@ -1,18 +1,21 @@
 """Meshes that stand in many places are placed together, to the same bits as one by one."""
 
+import threading
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-from scenes.document import Document, KeyedTriangles, Part
-from scenes.errors import SceneError
+from scenes.document import Document, KeyedTriangles, Origin, Part
+from scenes.errors import SceneError, SceneFileError
 from scenes.facts import describe
 from scenes.meshes.geometry import JoinedMeshes, MeshCopies, areas, corner_arrays
 from scenes.meshes.shapes import rectangle, sphere
 from scenes.model import Material, Texture
 from scenes.motion.tracks import Track, VisibilityTrack
 from scenes.motion.transforms import WORLD, compose, quaternion
+from scenes.playing import evaluator
 from scenes.playing.evaluator import SceneEvaluator, scene_of
 from scenes.playing.plain import plain
 
@@ -48,6 +51,47 @@ def test_runs_are_as_the_parts_one_by_one(monkeypatch):
     apart = SceneEvaluator("a", Document(parts=copies, materials=materials)).arrays_at(0.0)
     assert together.positions.tobytes() == apart.positions.tobytes()
     assert together.normals.tobytes() == apart.normals.tobytes()
+
+
+@pytest.fixture
+def by_threads(monkeypatch):
+    """Has four threads place parts, of which each is a run of its own."""
+    monkeypatch.setattr("scenes.playing.placing.MAX_RUN", 1)
+    monkeypatch.setattr("tracecore.threads.usable_cores", lambda: 4)
+
+    def begin():
+        monkeypatch.setattr("scenes.playing.evaluator.PLACED_ALONE", 0)
+        place, used = evaluator.place_run, set()
+        meeting = threading.Barrier(2)
+
+        def watched(*arguments):
+            if len(used) < 2 and threading.get_ident() not in used:
+                used.add(threading.get_ident())
+                meeting.wait(10)  # for another thread
+            place(*arguments)
+
+        monkeypatch.setattr(evaluator, "place_run", watched)
+
+    return begin
+
+
+def test_threads_place_what_one_does(by_threads):
+    alone = SceneEvaluator("a", forest(60)).arrays_at(0.0)
+    by_threads()
+    together = SceneEvaluator("a", forest(60)).arrays_at(0.0)
+    for name in ("positions", "normals", "shown"):
+        assert getattr(alone, name).tobytes() == getattr(together, name).tobytes()
+
+
+def test_the_first_part_that_is_out_of_range_is_told(by_threads):
+    document = forest(60)
+    far = WORLD.inner(matrix=np.diag([1e30, 1e30, 1e30, 1.0]))
+    for number in (50, 20, 40):
+        part = document.parts[number]
+        document.parts[number] = replace(part, transform=far, origin=Origin(Path(f"part {number}")))
+    by_threads()
+    with pytest.raises(SceneFileError, match="part 20"):
+        SceneEvaluator("a", document).arrays_at(0.0)
 
 
 def test_each_shape_in_its_place_is_an_object():
