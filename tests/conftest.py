@@ -35,6 +35,7 @@ LONGEST = (
     "tracecore/test_cpu.py",
     "tracecore/test_ring.py",
     "shaders/test_more_bsdfs.py",
+    "tracecore/test_update.py",
     "tracecore/test_steps.py",
     "renderer/test_light_transport.py",
     "tracecore/test_nvrtc.py",

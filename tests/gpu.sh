@@ -64,7 +64,7 @@ if [[ $failed == 0 ]]; then
         for tool in memcheck racecheck; do
             part "$tool" 400 compute-sanitizer --tool "$tool" --error-exitcode 9 --report-api-errors no \
                 "$PYTHON" -m pytest -m gpu tests/tracecore/test_gpu.py tests/tracecore/test_device_ploc.py \
-                -q -p no:cacheprovider -k "few_hits or few_triangles"
+                tests/tracecore/test_update.py -q -p no:cacheprovider -k "few_hits or few_triangles or shaken"
         done
     else
         summary+=("SKIP memcheck racecheck (no compute-sanitizer)")
