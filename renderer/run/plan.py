@@ -226,12 +226,17 @@ class Plan:
     @property
     def choice(self) -> TracerChoice:
         """Returns which tracer this process opens; where others share the work out, it only builds the tree."""
-        chosen = replace(TracerChoice.chosen(self.settings, self.driver.ray_class), rays=self.expected_rays)
+        chosen = TracerChoice.chosen(self.settings, self.driver.ray_class)
         return chosen.on_cpu if self.settings.is_shared else chosen
 
     @property
+    def choice_for_one(self) -> TracerChoice:
+        """Returns which tracer is opened for this picture alone, and for no more."""
+        return self.choice if self.settings.is_shared else replace(self.choice, rays=self.expected_rays)
+
+    @property
     def expected_rays(self) -> int | None:
-        """Returns about how many rays this process traces, None where nobody knows how many passes there will be."""
+        """Returns about how many rays the picture takes, None where nobody knows how many passes there will be."""
         chosen, limits = self.settings, self.limits
         if limits.passes is None or not limits.is_of_passes_alone:
             return None

@@ -28,7 +28,7 @@ from renderer.run.memory import check_fits
 from renderer.run.picture.make_picture import make_picture, picture_by_pass
 from renderer.run.picture.picture_files import written_files
 from renderer.run.plan import Plan, layers_for, layers_wanted
-from renderer.scene.render_context import RenderContext, context_of, gpu_found_meanwhile, viewing_of
+from renderer.scene.render_context import RenderContext, TracerChoice, context_of, gpu_found_meanwhile, viewing_of
 from renderer.settings.picture import (
     AUTO_DRIVER,
     DEFAULT_DRIVER,
@@ -133,12 +133,15 @@ def _begun(plan: Plan, stack: ExitStack) -> tuple[RenderContext, Plan]:
         from renderer.run.members.fleet_driver import with_members
 
         plan = stack.enter_context(with_members(plan))
-    return stack.enter_context(opened(plan)), plan
+    return stack.enter_context(opened(plan, plan.choice_for_one)), plan
 
 
 @contextmanager
-def opened(plan: Plan) -> Iterator[RenderContext]:
-    """Yields the scene at its moment with an open tracer, which is closed at the end of the block."""
+def opened(plan: Plan, choice: TracerChoice | None = None) -> Iterator[RenderContext]:
+    """Yields the scene at its moment with an open tracer, which is closed at the end of the block.
+
+    choice: of the tracer, None for the plan's.
+    """
     start = time.perf_counter()
     if not plan.settings.is_shared:
         begin_to_load(plan.driver.code)
@@ -149,7 +152,7 @@ def opened(plan: Plan) -> Iterator[RenderContext]:
     with first_run.shown(quiet=plan.settings.quiet), helped:
         plan.note_unseen_light(snapshot)
         load_seconds = plan.load_seconds + time.perf_counter() - start
-        with context_of(snapshot, plan.choice, load_seconds=load_seconds) as context:
+        with context_of(snapshot, choice or plan.choice, load_seconds=load_seconds) as context:
             yield context
 
 

@@ -50,7 +50,8 @@ def test_the_tree_is_by_the_builder_that_is_chosen(builder: str | None) -> None:
 def test_how_many_rays_are_expected(asked: dict[str, Any], rays: int | None) -> None:
     """Which is why a GPU builds the tree itself or not."""
     plan = Plan(scene=scenes.load("cornell"), settings=Settings(**asked), driver=PhotonDriver)
-    assert plan.choice.rays == plan.expected_rays == rays
+    assert plan.choice_for_one.rays == plan.expected_rays == rays
+    assert plan.choice.rays is None  # of what stays open
 
 
 def test_a_picture_with_the_tree_of_a_gpu(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

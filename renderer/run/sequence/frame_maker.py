@@ -155,7 +155,7 @@ class FrameMaker:
         clock, snapshot, frame = self.clock, played.snapshot, played.frame
         with ExitStack() as stack:
             with clock.meanwhile("opener", "tracer", frame):
-                tree, choice = played.tree or self._updates.tree_for(snapshot.positions), self.plan.choice
+                tree, choice = played.tree or self._updates.tree_for(snapshot.positions), plan.choice_for_one
                 context = stack.enter_context(context_of(snapshot, choice, load_seconds=played.seconds, tree=tree))
                 self._updates.note_tree(context.tracer, is_refitted=context.is_refitted)
             with clock.meanwhile("opener", "driver", frame):
