@@ -23,6 +23,7 @@ import pytest
 
 from tracecore.cuda import device as gpu_device
 from tracecore.cuda.device_kernel import ENTRIES
+from tracecore.cuda.device_program import DeviceProgram
 from tracecore.cuda.driver import DEVICE_TO_HOST, HOST_TO_DEVICE, NOT_READY, SUCCESS
 from tracecore.cuda.nvrtc import CompiledKernel
 from tracecore.emulator.library import (
@@ -511,6 +512,19 @@ def installed(monkeypatch: pytest.MonkeyPatch, devices: int = 2) -> Iterator[Fak
     cuda.rest()
     gpu_device.gpu_unavailable_reason.cache_clear()
     assert cuda.complaints == []
+
+
+def hang_at(cuda: FakeCuda, monkeypatch: pytest.MonkeyPatch, entry: str) -> None:
+    """Has the first GPU hang from when a kernel of a `DeviceProgram` is launched, and nobody wait for it long."""
+    launch = DeviceProgram.launch
+
+    def hang(program: DeviceProgram, launched: str, *arguments: Any) -> None:
+        if launched == entry:
+            cuda.devices[0].goes_on.clear()
+            monkeypatch.setenv("TRACECORE_GPU_TIMEOUT", "0.3")
+        launch(program, launched, *arguments)
+
+    monkeypatch.setattr(DeviceProgram, "launch", hang)
 
 
 def rested(cuda: FakeCuda) -> None:

@@ -11,7 +11,7 @@ import numpy.typing as npt
 import pytest
 from brute_answers import answers
 from emulated_ring import SHUFFLED
-from fake_cuda import FakeCuda, installed, rested
+from fake_cuda import FakeCuda, hang_at, installed, rested
 from judges import assert_same_bits
 from test_builder import TRIANGLES, depths, points_at
 
@@ -25,7 +25,6 @@ from tracecore.checks.ray_cases import Floats
 from tracecore.cuda import device_collapse, device_ploc
 from tracecore.cuda.device import CudaDevice, Stream, find_device, gpu_unavailable_reason
 from tracecore.cuda.device_ploc import DeviceTree
-from tracecore.cuda.device_program import DeviceProgram
 from tracecore.cuda.driver import DEVICE_TO_HOST, HOST_TO_DEVICE
 from tracecore.cuda.nvrtc import compile_program, supported_architectures
 from tracecore.cutouts import tables_of
@@ -342,15 +341,7 @@ ENTRIES = [
 @pytest.mark.parametrize(("kernel", "entry"), ENTRIES)
 def test_a_gpu_that_does_not_answer_keeps_what_it_uses(cuda, kernel, entry, monkeypatch):
     """From one kernel on it hangs; later that kernel runs to its end, and finds its memory in place."""
-    launch = DeviceProgram.launch
-
-    def hang(program: DeviceProgram, launched: str, *arguments: Any) -> None:
-        if launched == entry:
-            cuda.devices[0].goes_on.clear()
-        launch(program, launched, *arguments)
-
-    monkeypatch.setenv("TRACECORE_GPU_TIMEOUT", "0.3")
-    monkeypatch.setattr(DeviceProgram, "launch", hang)
+    hang_at(cuda, monkeypatch, entry)
     with pytest.raises(DeviceError, match=r"the GPU has not answered in 0\.3 s: end this process"):
         open_gpu(kernel)
     gc.collect()

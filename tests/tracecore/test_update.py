@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from brute_answers import answers, occlusion_of
 from emulated_ring import SHUFFLED
-from fake_cuda import FakeCuda, installed, rested
+from fake_cuda import FakeCuda, hang_at, installed, rested
 from judges import assert_same_bits
 from test_device_ploc import each_layout
 from test_launch_queue import OnGpu
@@ -20,7 +20,6 @@ from tracecore.checks.cutout_cases import random_cutouts
 from tracecore.checks.ray_cases import Floats
 from tracecore.cuda import device_refit
 from tracecore.cuda.device import find_device, gpu_unavailable_reason
-from tracecore.cuda.device_program import DeviceProgram
 from tracecore.dispatch.tracer import Tracer
 from tracecore.errors import DeviceError, KernelError, TriangleError
 from tracecore.kernels.refit_records import PROGRAMS
@@ -285,16 +284,8 @@ def test_without_the_hand_over_boxes_are_wrong(cuda, layout, tmp_path, monkeypat
 
 @pytest.mark.parametrize("entry", PROGRAMS["bvh2"].entries)
 def test_a_gpu_that_does_not_answer_keeps_what_it_uses(cuda, entry, monkeypatch):
-    launch = DeviceProgram.launch
-
-    def hang(program: DeviceProgram, launched: str, *arguments: Any) -> None:
-        if launched == entry:
-            cuda.devices[0].goes_on.clear()
-        launch(program, launched, *arguments)
-
-    monkeypatch.setenv("TRACECORE_GPU_TIMEOUT", "0.3")
     tracer = open_gpu()
-    monkeypatch.setattr(DeviceProgram, "launch", hang)
+    hang_at(cuda, monkeypatch, entry)
     with pytest.raises(DeviceError, match=r"the GPU has not answered in 0\.3 s: end this process"):
         tracer.update(CASE.triangles)
     cuda.rest()

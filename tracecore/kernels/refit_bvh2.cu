@@ -1,13 +1,6 @@
 // Fits a tree in the layout of tracecore/layout/bvh2.py to triangles that have moved.
 #include "bvh2_node.cuh"
-#include "child.cuh"
-#include "refit.cuh"
-
-__device__ inline Child child_of(const PackedNode& node, int place) {
-    const int child = node.child[place];
-    if (is_inner(child)) return {child, 0, 0};
-    return {-1, static_cast<unsigned>(first_leaf_index(child)), static_cast<unsigned>(triangle_count(child))};
-}
+#include "refit_named.cuh"
 
 __device__ inline void write_boxes(PackedNode& node, const Bounds* boxes, unsigned filled, float) {
     for (int place = 0; place < WIDTH; ++place) {

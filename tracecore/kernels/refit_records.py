@@ -43,7 +43,7 @@ def _program(layout: DeviceLayout, width: int, **defines: str) -> Program:
     )
 
 
-#: By the name of the layout.
+# : By the name of the layout.
 PROGRAMS: Mapping[str, Program] = {
     "bvh2": _program(bvh2.LAYOUT, 2),
     "bvh4": _program(bvh4.LAYOUT, bvh4.WIDTH),
