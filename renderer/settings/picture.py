@@ -386,7 +386,7 @@ class Settings(Checked):
         "builder of the tree: reinserted (binned, then optimised by reinsertion, fastest to trace), ploc (merges "
         "neighbours; built on a GPU in the least time), binned (splits by the surface area heuristic), or one of a "
         "plugin",
-        fallback="reinserted",
+        fallback="reinserted, or ploc where a GPU gains by it",
         group=TRACING,
     )
     verify: float | None = setting(
