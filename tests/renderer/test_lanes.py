@@ -4,6 +4,7 @@ made of."""
 import re
 from dataclasses import replace
 from functools import cache
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -367,6 +368,18 @@ def test_waves_store_the_photons_of_the_loops_though_there_is_no_room_for_all(ki
     for found, expected in zip((some, more), loops, strict=True):
         is_the_same(found.ordered, found.counters, expected)
     assert len(none.ordered) == 0
+
+
+@pytest.mark.parametrize(("rays", "beyond", "is_drained"), [(1, 1, True), (1, 0, False), (0, 1, False)])
+def test_photons_are_drained_where_more_may_come_than_there_is_room_for(monkeypatch, rays, beyond, is_drained):
+    """No ray is left, no photon comes: a pass whose last photons fill the room is not refused."""
+    on_gpu, room, cleared = object.__new__(photon_waves.PhotonWaves), 1 << 20, []
+    on_gpu._all = SimpleNamespace(blocks=np.broadcast_to(np.uint32(0), (1, 1, room)), active=[0])
+    filled = np.array([room - 2 * photon_waves.AHEAD * on_gpu.rays_at_once + beyond])
+    on_gpu._waves = SimpleNamespace(until_done=lambda name: [(0.5, rays, filled)], clear=cleared.append)
+    monkeypatch.setattr(on_gpu, "_drained", lambda: "photons")
+    assert on_gpu._run() == (["photons"] if is_drained else [], 0.5)
+    assert cleared == (["filled"] if is_drained else [])
 
 
 def copied(value):
