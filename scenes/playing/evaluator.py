@@ -238,7 +238,8 @@ class SceneEvaluator:
     def fill(self, arrays: FlatArrays, runs: Iterable[PartRun], time: float) -> None:
         """Writes the triangles of some parts at a time, many of them by all threads. Raises SceneFileError of the first
         part that is out of range."""
-        posed = {number: (run, *self.poses(run, time)) for number, run in enumerate(runs)}
+        with np.errstate(all="ignore"):  # what overflows is not finite, and found later
+            posed = {number: (run, *self.poses(run, time)) for number, run in enumerate(runs)}
         count, triangles = len(posed), sum(sum(run.counts) for run, *_ in posed.values())
         errors: dict[int, SceneFileError] = {}
 

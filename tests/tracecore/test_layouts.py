@@ -25,9 +25,9 @@ from tracecore.precision import padded
 #: By their names: layouts, how many triangles their leaves may have, and the headers of their structs.
 LAYOUTS = {
     "bvh2": (bvh2.LAYOUT, 63, ("bvh2.cuh", "bvh2_node.cuh")),
-    "bvh4": (bvh4.LAYOUT, 15, ("bvh4.cuh",)),
+    "bvh4": (bvh4.LAYOUT, 15, ("bvh4_node.cuh", "bvh4.cuh")),
     "wide8": (wide.LAYOUTS[8], 63, ("wide.cuh",)),
-    "compressed8": (compressed8.LAYOUT, 3, ("compressed8.cuh",)),
+    "compressed8": (compressed8.LAYOUT, 3, ("compressed8_node.cuh", "compressed8.cuh")),
 }
 
 #: By so much of its size and of its distance from the origin a box of half sizes may be too large: a few roundings.
