@@ -380,7 +380,7 @@ def test_wrong_bits_are_named(device: CudaDevice) -> None:
         check_same(made, tree, replace(packed, stack=99, scalars={"extent": 0.5}))
 
 
-#: Kernels that keep something of each child of a node, which may be too much for registers.
+#: Kernels that keep something of each child of a wide node, which may be too much for registers.
 WITH_ARRAYS = {"share_out", "open_level", "place_level", "pack_nodes"}
 
 PROGRAMS = [PROGRAM, *(layout.program for layout in WIDE_LAYOUTS.values())]
@@ -403,7 +403,7 @@ def test_programs_compile_without_spills(architecture: str, program: Program) ->
     resources = compile_program(program, architecture).resources
     assert resources.keys() == program.entries.keys()
     for entry, one in resources.items():
-        assert one.spill_bytes == one.stack_bytes == 0 or entry in WITH_ARRAYS
+        assert one.spill_bytes == one.stack_bytes == 0 or (program is not PROGRAM and entry in WITH_ARRAYS)
 
 
 @pytest.mark.gpu
