@@ -29,9 +29,11 @@ from tracecore.compilation.watching import made, making
 #: Renders by paths, and tells what was imported, compiled and loaded for it.
 RUN = data_text("programs/what_a_render_loads.py")
 
-#: What a picture of a scene without pictures and mesh files does not need. Numba wants `npyimpl` when it compiles.
+#: What a picture of a scene without pictures and mesh files does not need. The first ones Numba wants when it compiles.
 USELESS = {
     "numba.np.npyimpl",
+    "numba.np.arrayobj",
+    "numba.cpython.charseq",
     "tqdm",
     "asyncio",
     "trimesh",

@@ -28,7 +28,15 @@ from numba.core.errors import NumbaWarning
 
 from tracecore.collector import collector_paused
 from tracecore.compilation.merging import Merged, MergedFunction
-from tracecore.compilation.numba_inside import ARRAY_MATH, CompileResult, NullCache, dumps, global_compiler_lock, rtsys
+from tracecore.compilation.numba_inside import (
+    ARRAY_MATH,
+    CompileResult,
+    Environment,
+    NullCache,
+    dumps,
+    global_compiler_lock,
+    rtsys,
+)
 from tracecore.compilation.private_folder import CODE_SUFFIX, PrivateFolder, cache_folder
 from tracecore.compilation.unit_calls import Call, prepare
 from tracecore.compilation.watching import made, making, reached
@@ -40,8 +48,9 @@ except ImportError:  # not on Windows
 
 Kept = TypeVar("Kept", bound="Cached")
 
-#: Where in what Numba keeps of a function its code is, and its source with types.
-CODE, ANNOTATION = 0, 6
+#: Where in what Numba keeps of a function its code is, its source with types, and the environments of all that is
+#: merged with it.
+CODE, ANNOTATION, ENVIRONMENTS = 0, 6, 8
 
 
 class Cached(MergedFunction):
@@ -55,7 +64,8 @@ class Cached(MergedFunction):
         Callers have the code once what it calls by address is ready, which other processes may be compiling.
         """
         with global_compiler_lock, collector_paused(), self._watched(sig):
-            _import_without_scipy(ARRAY_MATH)
+            if not self.is_on_disk(sig):
+                _import_without_scipy(ARRAY_MATH)
             with only_process(self._folder, self._lock):
                 entry_point = super().compile(sig)
             while self._made:
@@ -220,7 +230,18 @@ def reduced(compiled: Any) -> tuple[Any, ...]:
     entries = {compiled.fndesc.llvm_func_name, compiled.fndesc.llvm_cpython_wrapper_name}
     defined = entries.intersection(function.name for function in compiled.library.get_defined_functions())
     kept[CODE], kept[ANNOTATION] = (name, kind, (machine_code, stand_in(sorted(defined)))), ""
+    kept[ENVIRONMENTS] = tuple(map(without_module, kept[ENVIRONMENTS]))
     return tuple(kept)
+
+
+def without_module(environment: Any) -> Any:
+    """Returns an environment of the same name and constants that needs no other module than Numba. Machine code reads
+    the constants alone; Numba would import what it was made of, such as all that it knows of arrays and texts, which
+    takes a tenth of a second.
+    """
+    own = Environment({"__name__": "numba"})
+    own.consts[:], own.env_name = environment.consts, environment.env_name
+    return own
 
 
 def stand_in(names: Sequence[str]) -> bytes:

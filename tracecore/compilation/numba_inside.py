@@ -18,6 +18,9 @@ from numba.core.codegen import JITCodeLibrary, get_host_cpu_features
 # The pipeline has one more pass, after the one that annotates types (`merging`); `jit` takes the class of a compiler.
 from numba.core.compiler import Compiler, CompileResult
 
+# What of an environment is kept on disk (`cached`).
+from numba.core.environment import Environment
+
 # The lock of the compiler: processes that wait for each other's files are not to hold it (`unit_calls`, `cached`).
 from numba.core.compiler_lock import global_compiler_lock
 
@@ -56,6 +59,7 @@ __all__ = [
     "CPUDispatcher",
     "CompileResult",
     "Compiler",
+    "Environment",
     "JITCodeLibrary",
     "NullCache",
     "dumps",
