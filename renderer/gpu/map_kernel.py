@@ -17,7 +17,7 @@ from tracecore.compilation.lanes import LANES
 #: What a launch does: find between which coordinates photons lie; find their keys; move them to where their keys are in
 #: order; find where cells start. For a final gather before that: take their indices for keys; deal them out, in order,
 #: to those at which irradiance is known and the others.
-FIND_BOUNDS, FIND_KEYS, MOVE_PHOTONS, FIND_STARTS, TAKE_INDICES, DEAL_OUT, STAGES = range(7)
+FIND_BOUNDS, FIND_KEYS, MOVE_PHOTONS, FIND_STARTS, TAKE_INDICES, DEAL_OUT = range(6)
 
 #: Elements that a warp looks at, and warps that find bounds.
 PART, BOUND_WARPS = 1024, 512

@@ -122,11 +122,11 @@ class PassAdder:
         with cuda_errors("cannot add up passes"):
             record = self._arrays.structure(new)
             self._stream.clear(new.wrong.ctypes.data, new.wrong.nbytes)
-            self._kernel.start(-(-width * height * images.shape[2] // PART), record.address, self._stream)
+            self._kernel.start(-(-width * height * images.shape[2] // PART), record, self._stream)
             for name, here in self._host.items():
                 if here.nbytes > 0:
                     self._stream.copy_down(here.ctypes.data, getattr(new, name).ctypes.data, here.nbytes)
-            self._stream.finish(self, record)
+            self._stream.finish(self)
         return None if self._host["wrong"][0] else as_film(self._host["halves"], self._host["features"], width)
 
 

@@ -21,7 +21,6 @@ from renderer.gpu.map_kernel import (
     KNOWN_PART,
     MOVE_PHOTONS,
     PART,
-    STAGES,
     TAKE_INDICES,
     KnownWork,
     MapWork,
@@ -40,14 +39,14 @@ from renderer.simd.columns import ELEMENTS, WORD_BYTES
 from shaders.float32 import Longs
 from tracecore.compilation.lanes import LANES, NO_PARTS
 from tracecore.cuda.device import Stream
-from tracecore.cuda.device_arrays import array_on_device, laid_out, lay_out, put_order
+from tracecore.cuda.device_arrays import array_on_device, laid_out, put_order
 from tracecore.cuda.device_memory import DeviceMemory
 from tracecore.cuda.warp_kernel import WarpKernel
 from tracecore.rays import Floats
 from tracecore.tracers.gpu import GpuTracer
 
 #: Bytes of a photon in a map, with its cell, and room for what the kernel takes.
-SORTED_BYTES, WORK_BYTES = WORD_BYTES * (PHOTON_WORDS + 1), 256
+SORTED_BYTES = WORD_BYTES * (PHOTON_WORDS + 1)
 
 #: Passes whose photons are traced together at most, and then sorted: enough that the last bounces of the last ones are
 #: little beside all. The cells of all their maps can be counted in 31 bits.
@@ -113,9 +112,7 @@ class PhotonMaps:
         self.photons = PhotonWaves(tracer, scene, task, passes)
         with tracer.vacant_gpu("cannot begin to sort photons"):
             self._stream = Stream(tracer.gpu)
-            self._host = tracer.gpu.pinned((MAPS_TOGETHER, STAGES, WORK_BYTES), np.uint8)
             self._bounds = tracer.gpu.pinned((MAPS_TOGETHER, 6, BOUND_WARPS * LANES), np.float32)
-            self._works = DeviceMemory(tracer.gpu, self._host.nbytes)
             self._kernel = WarpKernel(tracer.gpu, launch_of(make_map, no_work()), NO_PARTS, 0)
 
     def of_passes(
@@ -182,9 +179,9 @@ class PhotonMaps:
                 map_step=WORD_BYTES * step,
                 starts=stores[1],
             )
-            self._launch(work, TAKE_INDICES, photons, 0)
+            self._launch(work, TAKE_INDICES, photons)
             put_order(work.keys, photons, work.order, self._stream)
-            self._launch(work, DEAL_OUT, photons, 0)
+            self._launch(work, DEAL_OUT, photons)
             self._stream.finish(self)
         of_samples, of_others = (array_on_device(one, (STORE_COLUMNS, step), np.uint32) for one in stores)
         scale = scale * EVERY / (EVERY - 1)  # in this order, as `irradiance_map` does
@@ -209,9 +206,8 @@ class PhotonMaps:
             if others.photons == 0:
                 self._stream.clear(address, size)
             else:
-                record = DeviceMemory.holding(self._tracer.gpu, laid_out(work))
-                self._knowing.start(-(-samples.photons // KNOWN_PART), record.address, self._stream)
-                self._stream.finish(self, record)
+                self._knowing.start(-(-samples.photons // KNOWN_PART), laid_out(work), self._stream)
+                self._stream.finish(self)
         return address
 
     def _sorted_there(self, unsorted: list[Unsorted]) -> list[npt.NDArray[np.void]]:
@@ -222,7 +218,7 @@ class PhotonMaps:
             works.append(
                 no_work()._replace(stored=stored.ctypes.data, step=step, photons=photons, bounds=bounds + k * size)
             )
-            self._launch(works[k], FIND_BOUNDS, PART * BOUND_WARPS, k)
+            self._launch(works[k], FIND_BOUNDS, PART * BOUND_WARPS)
         self._stream.copy_down(self._bounds.ctypes.data, bounds, size * len(works))
         self._stream.finish(self)
         lows, highs = self._bounds[: len(works), :3].min(axis=2), self._bounds[: len(works), 3:].max(axis=2)
@@ -231,7 +227,7 @@ class PhotonMaps:
         most = max(sum(works[place].photons for place in row) for row in rows)
         keys, order = self._room("keys", 8 * most), self._room("order", 8 * most)  # those of a row are still in use
         for row in rows:
-            self._sort({place: works[place]._replace(keys=keys, order=order) for place in row})
+            self._sort([works[place]._replace(keys=keys, order=order) for place in row])
         self._stream.finish(self)
         return [
             map_record(work.grid, (work.columns, work.map_step // WORD_BYTES, work.starts), work.photons, one.scale)
@@ -249,28 +245,23 @@ class PhotonMaps:
             grid=grid,
         )
 
-    def _sort(self, works: Mapping[int, MapWork]) -> None:
-        """Launches what puts the photons of some maps in order, all of them in one row. works: by `place`, see
-        `_launch`; their keys and order are those of the row."""
-        placed, before, cells = {}, 0, 0
-        for place, work in works.items():
+    def _sort(self, works: list[MapWork]) -> None:
+        """Launches what puts the photons of some maps in order, all of them in one row, whose keys and order they
+        have."""
+        in_row, before, cells = list[MapWork](), 0, 0
+        for work in works:
             keys, order = work.keys + 8 * before, work.order + 8 * before
-            placed[place] = work._replace(keys=keys, order=order, photons_before=before, cells_before=cells)
+            in_row.append(work._replace(keys=keys, order=order, photons_before=before, cells_before=cells))
             before, cells = before + work.photons, cells + work.grid.cells
-            self._launch(placed[place], FIND_KEYS, work.photons, place)
-        row = next(iter(works.values()))
-        put_order(row.keys, before, row.order, self._stream)
-        for place, work in placed.items():
-            self._launch(work, MOVE_PHOTONS, work.photons, place)
-            self._launch(work, FIND_STARTS, work.grid.cells + 1, place)
+            self._launch(in_row[-1], FIND_KEYS, work.photons)
+        put_order(works[0].keys, before, works[0].order, self._stream)
+        for work in in_row:
+            self._launch(work, MOVE_PHOTONS, work.photons)
+            self._launch(work, FIND_STARTS, work.grid.cells + 1)
 
-    def _launch(self, work: MapWork, stage: int, elements: int, place: int) -> None:
-        """Starts a step. elements: that it looks at. place: of its map among those that are under way together."""
-        here = self._host[place, stage]
-        there = self._works.address + (place * STAGES + stage) * WORK_BYTES
-        lay_out(work._replace(stage=stage), here.ctypes.data)
-        self._stream.copy_up(there, here.ctypes.data, WORK_BYTES)
-        self._kernel.start(-(-elements // PART), there, self._stream)
+    def _launch(self, work: MapWork, stage: int, elements: int) -> None:
+        """Starts a step. elements: that it looks at."""
+        self._kernel.start(-(-elements // PART), laid_out(work._replace(stage=stage)), self._stream)
 
     def _room(self, name: Any, size: int) -> int:
         """Returns the address of memory that is kept under a name."""

@@ -117,7 +117,7 @@ class Waves:
         """Launches so many waves, AHEAD at most. turn: 0 or 1; those of the other one may be under way."""
         for launches in self._launches[turn][:count]:
             self.clear("to_trace")
-            self._kernel.start(len(self.wave.active), self._record.address, self._stream)
+            self._kernel.start(len(self.wave.active), self._record, self._stream)
             for launch, rays, query in launches:
                 launch.start(rays, query, self._stream)
 

@@ -116,11 +116,10 @@ class LanesOnThreads:
         self._machine = llvm.Target.from_default_triple().create_target_machine(opt=2, jit=True)
         entry = ENTRY.format(
             convention="",
-            space="",
+            passing="",
             kernel="entry",
             name=code.name,
             attributes="",
-            cast="%wave = bitcast ptr %given to ptr",
         )
         layout = f'target datalayout = "{self._machine.target_data}"\n'  # where fields of structures lie
         head = f'{layout}target triple = "{llvm.get_process_triple()}"\n'

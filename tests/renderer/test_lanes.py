@@ -326,8 +326,9 @@ class WarpsOnThreads:
     def __init__(self, cuda, lanes):
         self._cuda, self._lanes = cuda, lanes
 
-    def start(self, warps, argument, stream):
-        self._cuda.add_work(stream.address, lambda: [self._lanes().run(warp, argument) for warp in range(warps)])
+    def start(self, warps, given, stream):
+        own = given.copy()  # as a launch has one
+        self._cuda.add_work(stream.address, lambda: [self._lanes().run(warp, own.ctypes.data) for warp in range(warps)])
 
 
 @pytest.fixture

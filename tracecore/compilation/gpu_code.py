@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import llvmlite.binding as llvm
 from llvmlite import ir
 from numba import types
+from numba.core.datamodel import default_manager
 
 from tracecore.collector import collector_paused
 from tracecore.compilation.lanes import I32, I64, Parts, compiling_for_warp, instruction
@@ -28,8 +29,8 @@ from tracecore.compilation.vector import emitting
 TRIPLE = "nvptx64-nvidia-cuda"
 LAYOUT = "e-p6:32:32-i64:64-i128:128-i256:256-v16:16-v32:32-n16:32:64"
 
-#: The version of PTX that LLVM writes: that of CUDA 12.0.
-PTX = "+ptx80"
+#: The version of PTX that LLVM writes: that of CUDA 12.1, from which on a kernel takes more than 4 KB.
+PTX = "+ptx81"
 
 #: What Numba calls of the C library and of its runtime, as LLVM's own instructions. Nothing is counted or allocated.
 SUPPORT = """
@@ -69,14 +70,14 @@ _UNWANTED = re.compile(
 _GLOBAL = re.compile(r"= (?:common |linkonce |linkonce_odr )(?:local_unnamed_addr |unnamed_addr )?global")
 _HEAD = re.compile(r"^define (?:linkonce_odr |internal |private )?(.*?)(?: #\d+)? \{$", re.M)
 
-#: The entry: a pointer to what the function takes.
+#: The entry: of what the function takes, a GPU has all bytes where it has its constants, so that no lane waits for a
+#: field of it, and none keeps one in a register.
 ENTRY = """
 declare i32 @{name}(ptr, ptr, ptr)
-define {convention} void @{kernel}(ptr{space} %given) #999 {{
+define {convention} void @{kernel}(ptr {passing} %given) #999 {{
   %result = alloca ptr
   %error = alloca ptr
-  {cast}
-  %status = call i32 @{name}(ptr %result, ptr %error, ptr %wave)
+  %status = call i32 @{name}(ptr %result, ptr %error, ptr %given)
   ret void
 }}
 attributes #999 = {{ nounwind {attributes} }}
@@ -127,10 +128,12 @@ class WarpCode(NamedTuple):
     """Holds all pieces of a function for the lanes of a warp.
 
     name: of the function.
+    size: of what it takes, bytes.
     """
 
     pieces: tuple[bytes, ...]
     name: str
+    size: int
 
 
 def warp_code(entry: Call, made_of: Parts, helpers: Helpers | None = None) -> WarpCode:
@@ -146,7 +149,9 @@ def warp_code(entry: Call, made_of: Parts, helpers: Helpers | None = None) -> Wa
     first = jobs([entry, *(call for _, call in made_of.loops)])
     found = (helpers or Helpers(1)).done(first, lambda piece: jobs(piece.calls))
     others = sorted(found.keys() - first[:1], key=lambda job: str(job.arguments[0].cell))
-    return WarpCode(tuple(found[job].bitcode for job in (first[0], *others)), entry.cell)
+    (taken,) = entry.arguments
+    size = default_manager[taken.kind].get_value_type().get_abi_size(llvm.create_target_data(LAYOUT))
+    return WarpCode(tuple(found[job].bitcode for job in (first[0], *others)), entry.cell, size)
 
 
 def piece_of(call: Call, made_of: Parts) -> Piece:
@@ -193,7 +198,7 @@ def _back_end(triple: str) -> Any:
 
 
 def ptx_of(code: WarpCode, kernel: str, architecture: str, threads: int, registers: int) -> str:
-    """Returns PTX of a kernel for NVIDIA's GPUs, which takes the address of what the function takes.
+    """Returns PTX of a kernel for NVIDIA's GPUs, which takes what the function takes.
 
     architecture: such as "sm_90".
     threads: of a block, at most.
@@ -202,9 +207,8 @@ def ptx_of(code: WarpCode, kernel: str, architecture: str, threads: int, registe
     machine = _back_end(TRIPLE).create_target_machine(cpu=architecture, features=PTX, opt=3)
     entry = ENTRY.format(
         convention="ptx_kernel",
-        space=" addrspace(1)",
+        passing=f"byval([{code.size} x i8]) align 16",
         kernel=kernel,
-        cast="%wave = addrspacecast ptr addrspace(1) %given to ptr",
         name=code.name,
         attributes=f'"nvvm.maxntid"="{threads}" "nvvm.maxnreg"="{registers}"',
     )

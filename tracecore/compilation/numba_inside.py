@@ -18,11 +18,11 @@ from numba.core.codegen import JITCodeLibrary, get_host_cpu_features
 # The pipeline has one more pass, after the one that annotates types (`merging`); `jit` takes the class of a compiler.
 from numba.core.compiler import Compiler, CompileResult
 
-# What of an environment is kept on disk (`cached`).
-from numba.core.environment import Environment
-
 # The lock of the compiler: processes that wait for each other's files are not to hold it (`unit_calls`, `cached`).
 from numba.core.compiler_lock import global_compiler_lock
+
+# What of an environment is kept on disk (`cached`).
+from numba.core.environment import Environment
 
 # A function that Python calls, whose type in compiled code is another function (`merging`).
 from numba.core.registry import CPUDispatcher

@@ -20,8 +20,8 @@ from tracecore.cuda.device_memory import DeviceMemory
 
 T = TypeVar("T")
 
-#: More bytes than any tuple has, and what the places of arrays are multiples of.
-MOST_BYTES, ALIGNMENT = 1 << 16, 256
+#: More bytes than any tuple has, which are as many as a kernel takes; and what the places of arrays are multiples of.
+MOST_BYTES, ALIGNMENT = 1 << 15, 256
 
 #: Arrays of fewer bytes are copied for everybody anew, all of them at once.
 SHARED_BYTES = 1 << 16
@@ -85,12 +85,12 @@ class DeviceArrays:
         self._memory.append(memory)
         return made(Places(memory.address))
 
-    def structure(self, value: Any) -> DeviceMemory:
-        """Returns a named tuple as it lies in memory, whose arrays are on the device already."""
+    def structure(self, value: Any) -> npt.NDArray[np.uint8]:
+        """Returns the bytes of a named tuple whose arrays are on the device already, as a kernel takes them."""
         if not self._are_there:
             self._stream.finish(self)
             self._are_there = True
-        return DeviceMemory.holding(self._device, laid_out(value))
+        return laid_out(value)
 
 
 class Places:
@@ -204,7 +204,7 @@ def lay_out(value: Any, where: int) -> None:
 
 
 def laid_out(value: Any) -> npt.NDArray[np.uint8]:
-    """Returns the bytes of a named tuple, as compiled functions borrow it."""
-    content = np.zeros(MOST_BYTES, np.uint8)
+    """Returns the bytes of a named tuple, as compiled functions borrow it, and others behind them."""
+    content = np.empty(MOST_BYTES, np.uint8)
     lay_out(value, content.ctypes.data)
     return content

@@ -94,12 +94,10 @@ class CudaDriver(Hashable, Protocol):
     def compile_program(self, program: Program, arch: str) -> CompiledKernel:
         """Compiles a program, see `nvrtc.compile_program`."""
 
-    def assemble(self, ptx: str) -> bytes:
-        """Machine code of PTX, for the calling thread's current device."""
-
-    def load_module(self, cubin: bytes) -> Any:
-        """Loads machine code for as long as the process lives: to unload it waits for all that runs on the device, and
-        on one that has failed is an error of its own.
+    def load_module(self, code: bytes) -> Any:
+        """Loads machine code, or PTX that ends with a zero, of which it makes machine code and keeps it on disk. It
+        stays for as long as the process lives: to unload it waits for all that runs on the device, and on one that has
+        failed is an error of its own.
         """
 
     def load_function(self, module: Any, entry: str) -> int:
@@ -285,18 +283,10 @@ class CupyDriver:
 
         return compile_program(program, arch)
 
-    def assemble(self, ptx: str) -> bytes:
+    def load_module(self, code: bytes) -> Any:
         """As `CudaDriver` says."""
-        from cupy.cuda.function import LinkState
-
         self._runtime.free(0)  # which makes the device's context, if there is none
-        link = LinkState()
-        link.add_ptr_data(ptx.encode() + b"\0", "warp.ptx")
-        return bytes(link.complete())
-
-    def load_module(self, cubin: bytes) -> Any:
-        """As `CudaDriver` says."""
-        return self._driver.moduleLoadData(cubin)
+        return self._driver.moduleLoadData(code)
 
     def load_function(self, module: Any, entry: str) -> int:
         """As `CudaDriver` says."""
