@@ -87,7 +87,7 @@ from renderer.shading.scattering import (
     seen_at,
 )
 from renderer.simd.bsdf_kinds import BsdfKind, call_at, make_ready
-from renderer.simd.columns import as_floats, column, column_bytes, column_of, is_in_place, rows, set_column
+from renderer.simd.columns import as_floats, column, column_bytes, column_of, in_chunk, is_in_place, rows, set_column
 from renderer.simd.loops import each, each_alone, each_ray, whole
 from renderer.simd.packing import list_indices, pack_columns
 from shaders.bsdfs.bsdf import LOBE_BASE, LOBE_NONE, LOBE_SHARP
@@ -379,4 +379,4 @@ def keep_paths(view: View, hits: int) -> int:
     path = (address(chunk.pixel),) + rows(address(chunk.next_state), column_bytes(), NEXT_COLUMNS)
     sources = column_of(chunk.start) + column_of(chunk.wi) + path
     targets = ray_columns(view.kept_rays, step) + rows(view.kept_paths, step, EYE_MEDIA)
-    return pack_columns(address(chunk.goes), (ALL_BITS, ALL_BITS), hits, sources, targets)
+    return pack_columns(address(chunk.goes), (ALL_BITS, ALL_BITS), in_chunk(hits), sources, targets)

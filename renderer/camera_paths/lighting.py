@@ -35,6 +35,7 @@ from renderer.simd.columns import (
     get3,
     get_int,
     get_word,
+    in_chunk,
     rows,
     set_column,
     three,
@@ -399,7 +400,7 @@ def keep_shadow_rays(chunk: EyeChunk, hits: int, slot: tuple[ShadowRays, int], e
     paths = address(shadows.paths) + SHADOW_WORDS * step * sample + first
     sources = rows(address(chunk.start), column_bytes(), 9) + (address(chunk.pixel), states)
     targets = ray_columns(rays, step) + three(radiance, step) + (paths, paths + step)
-    kept = pack_columns(address(chunk.carries), (ALL_BITS, ALL_BITS), hits, sources, targets)
+    kept = pack_columns(address(chunk.carries), (ALL_BITS, ALL_BITS), in_chunk(hits), sources, targets)
     each(limit_ray, whole(kept), (rays + 3 * step, rays + 7 * step, end))
     shadows.counts[sample] = before + kept
 
@@ -416,4 +417,4 @@ def keep_shadow_media(chunk: EyeChunk, hits: int, shadows: ShadowRays, sample: i
     """Do as `keep_shadow_rays`, of the stacks of media that they are in."""
     step, first = WORD_BYTES * shadows.rays.shape[2], WORD_BYTES * shadows.counts[sample]
     kept = (address(shadows.paths) + (SHADOW_WORDS * sample + SHADOW_MEDIA) * step + first,)
-    pack_columns(address(chunk.carries), (ALL_BITS, ALL_BITS), hits, (address(chunk.shadow_media),), kept)
+    pack_columns(address(chunk.carries), (ALL_BITS, ALL_BITS), in_chunk(hits), (address(chunk.shadow_media),), kept)

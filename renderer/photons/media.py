@@ -27,7 +27,7 @@ from renderer.scene.media import (
 from renderer.scene.photon_scene import INSIDE_OF_FOG, INSIDE_OF_SOLIDS, MATERIAL_MASK
 from renderer.shading.chunks import View
 from renderer.shading.collisions import Flight, collide
-from renderer.simd.columns import WORD_BYTES, column, column_words, get, get_int, get_word, put, set_column
+from renderer.simd.columns import WORD_BYTES, column, column_words, get, get_int, get_word, in_chunk, put, set_column
 from renderer.simd.loops import each, each_ray, whole
 from renderer.simd.packing import pack_columns
 from shaders.float32 import ZERO, Int
@@ -156,4 +156,4 @@ def keep_media(word: int, fates: int, wanted: tuple[np.uint32, np.uint32], view:
     """Move the stacks of the paths that go on behind those before. word: which of a path's.
     fates: address of the column that says which go on. wanted: the bits of it that count, and what they are then."""
     kept = (view.kept_paths + word * view.step,)
-    pack_columns(fates, wanted, hits, (address(view.chunk.media),), kept)
+    pack_columns(fates, wanted, in_chunk(hits), (address(view.chunk.media),), kept)

@@ -73,6 +73,7 @@ from renderer.simd.columns import (
     column_bytes,
     column_of,
     get_word,
+    in_chunk,
     is_in_place,
     put,
     rows,
@@ -437,4 +438,4 @@ def keep_paths(view: View, count: int) -> int:
     chunk, step = view.chunk, view.step
     sources = column_of(chunk.position) + column_of(chunk.wi) + rows(address(chunk.photon), column_bytes(), PATH_MEDIA)
     targets = ray_columns(view.kept_rays, step) + rows(view.kept_paths, step, PATH_MEDIA)
-    return pack_columns(address(chunk.counters), (FATES, NO_FATE), count, sources, targets)
+    return pack_columns(address(chunk.counters), (FATES, NO_FATE), in_chunk(count), sources, targets)

@@ -168,6 +168,13 @@ def chunk_room(typing: Any) -> Any:
     return constant(CHUNK, LANES)
 
 
+@inlined
+def in_chunk(count: int) -> int:
+    """Returns a number of hits of a chunk, of which the compiler sees now that a chunk has room for them: the lanes of
+    a warp then have no loop over them, and places that the compiler knows."""
+    return min(count, chunk_room())
+
+
 @emitting
 def put(typing: Any, column: Any, index: Any, value: Any) -> Any:
     """Writes 32 bits, a float32, int32 or uint32, at an index of the column at an address."""

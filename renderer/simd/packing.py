@@ -21,6 +21,7 @@ from renderer.simd.columns import (
     WIDE,
     WORD_BYTES,
     constant,
+    in_chunk,
     put,
     width,
 )
@@ -298,7 +299,7 @@ def list_indices(words: int, wanted: tuple[np.uint32, np.uint32], count: int, in
     indices: address of the list, int32, which has room for ELEMENTS indices more than it may have.
     """
     length = 0
-    for i in range(0, count, width()):
+    for i in range(0, in_chunk(count), width()):
         length += put_elements(indices + WORD_BYTES * length, elements_of(words, wanted, i, count), i)
     close_list(indices, length)
     return length

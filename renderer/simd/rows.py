@@ -10,7 +10,7 @@ from numba import types
 from numba.core import cgutils
 
 from renderer.simd import in_lanes
-from renderer.simd.columns import COLUMN_BYTES, I32, I64, VECTOR_WIDTH, WIDE, WORD_BYTES, width
+from renderer.simd.columns import COLUMN_BYTES, I32, I64, VECTOR_WIDTH, WIDE, WORD_BYTES, in_chunk, width
 from tracecore.compilation.cached import inlined
 from tracecore.compilation.lanes import for_warp
 from tracecore.compilation.vector import emitting
@@ -25,7 +25,7 @@ def gather_columns(rows: int, row_bytes: int, indices: int, count: int, columns:
     columns: by how many bytes each four words are behind the start of a row, and where the first column goes.
     """
     quads, target = columns
-    for i in range(0, count, width()):
+    for i in range(0, in_chunk(count), width()):
         put_columns(rows, row_bytes, indices + WORD_BYTES * i, quads, (target + WORD_BYTES * i, count - i))
 
 

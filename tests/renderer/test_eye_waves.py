@@ -106,7 +106,7 @@ def test_a_tree_of_lights_chooses_the_same_ones_there(gpu, driver):
 @pytest.mark.gpu
 def test_what_is_compiled_ahead_is_what_passes_need(gpu, monkeypatch):
     begun = {}
-    monkeypatch.setattr(warp_kernel, "_code", begun)
+    monkeypatch.setattr(warp_kernel, "_modules", begun)
     picture("cornell", driver="photon", passes=2, photons=20_000)
     assert len(begun) == 4  # photons, their maps, eye paths and sums of passes
 
