@@ -278,14 +278,27 @@ def added_by_lanes(images, numbers, crop):
     return pass_sums.as_film(work.halves, work.features, crop[2]), int(work.wrong[0])
 
 
-def test_the_gpu_rounds_each_product_and_each_sum(kitchen):
-    ptx = ptx_of(kitchen.code, "shade_wave", "sm_90", threads=32, registers=168)
+@pytest.fixture(scope="module")
+def ptx(kitchen):
+    """What NVIDIA's driver makes machine code of."""
+    return ptx_of(kitchen.code, "shade_wave", "sm_90", threads=32, registers=168)
+
+
+def test_the_gpu_rounds_each_product_and_each_sum(ptx):
     operations = set(re.findall(r"^\s+(?:add|sub|mul|div|sqrt)\.\S*f32", ptx, flags=re.M))
     assert {one.strip() for one in operations} == {f"{name}.rn.f32" for name in ("add", "sub", "mul", "div", "sqrt")}
     assert "ld.shared" in ptx, "scratch is not found by pointers to shared memory"
     local = sum(map(int, re.findall(r"\.local [^;]*\[(\d+)\];", ptx)))
     assert local <= 8, "something has its address taken, and lies in memory"
     assert ".extern .func" not in ptx, "something is called that a GPU does not have"
+
+
+def test_a_launch_is_given_what_its_lanes_take_and_they_look_at_a_chunk_at_once(kitchen, ptx):
+    assert f".param .align 16 .b8 shade_wave_param_0[{kitchen.code.size}]" in ptx
+    assert kitchen.code.size <= MOST_BYTES
+    assert len(re.findall(r"\bld\.param\.", ptx)) > 50
+    over_many = re.findall(r"add\.s64 \s*(%rd\d+), \1, -32;", ptx)  # a loop counts down what is left for 32 lanes
+    assert len(over_many) <= 4, "lanes have a loop over the hits of a chunk, of which each has one"
 
 
 def passes_by_lanes(driver, tracer, lookups=()):
