@@ -16,12 +16,11 @@ from typing import Any, NamedTuple
 import llvmlite.binding as llvm
 from llvmlite import ir
 from numba import types
-from numba.core.datamodel import default_manager
 
 from tracecore.collector import collector_paused
 from tracecore.compilation.lanes import I32, I64, Parts, compiling_for_warp, instruction
 from tracecore.compilation.merging import part
-from tracecore.compilation.numba_inside import global_compiler_lock
+from tracecore.compilation.numba_inside import default_manager, global_compiler_lock
 from tracecore.compilation.side_by_side import Helpers, Job
 from tracecore.compilation.unit_calls import Call, called_by_name
 from tracecore.compilation.vector import emitting

@@ -21,6 +21,9 @@ from numba.core.compiler import Compiler, CompileResult
 # The lock of the compiler: processes that wait for each other's files are not to hold it (`unit_calls`, `cached`).
 from numba.core.compiler_lock import global_compiler_lock
 
+# How many bytes a kernel takes (`gpu_code`).
+from numba.core.datamodel import default_manager
+
 # What of an environment is kept on disk (`cached`).
 from numba.core.environment import Environment
 
@@ -62,6 +65,7 @@ __all__ = [
     "Environment",
     "JITCodeLibrary",
     "NullCache",
+    "default_manager",
     "dumps",
     "get_host_cpu_features",
     "global_compiler_lock",
