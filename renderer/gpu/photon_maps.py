@@ -45,7 +45,7 @@ from tracecore.cuda.warp_kernel import WarpKernel
 from tracecore.rays import Floats
 from tracecore.tracers.gpu import GpuTracer
 
-#: Bytes of a photon in a map, with its cell, and room for what the kernel takes.
+#: Bytes of a photon in a map, with its cell.
 SORTED_BYTES = WORD_BYTES * (PHOTON_WORDS + 1)
 
 #: Passes whose photons are traced together at most, and then sorted: enough that the last bounces of the last ones are
