@@ -170,8 +170,8 @@ def chunk_room(typing: Any) -> Any:
 
 @inlined
 def in_chunk(count: int) -> int:
-    """Returns a number of hits of a chunk, of which the compiler sees now that a chunk has room for them: the lanes of
-    a warp then have no loop over them, and places that the compiler knows."""
+    """Returns a number of hits of a chunk, bounded by the room of a chunk: so the compiler sees that the lanes of a
+    warp need no loop over them, and knows where these hits lie."""
     return min(count, chunk_room())
 
 

@@ -64,8 +64,6 @@ class Cached(MergedFunction):
         Callers have the code once what it calls by address is ready, which other processes may be compiling.
         """
         with global_compiler_lock, collector_paused(), self._watched(sig):
-            if not self.is_on_disk(sig):
-                _import_without_scipy(ARRAY_MATH)
             with only_process(self._folder, self._lock):
                 entry_point = super().compile(sig)
             while self._made:
@@ -76,10 +74,11 @@ class Cached(MergedFunction):
 
     @contextmanager
     def _watched(self, sig: Any) -> Iterator[None]:
-        """Lets a watcher see what the block compiles, if there is no code for a signature."""
+        """Has Numba ready and lets a watcher see what the block compiles, if there is no code for a signature."""
         if sig in self.overloads or self.is_on_disk(sig):
             yield
         else:
+            _import_without_scipy(ARRAY_MATH)
             with making(self.py_func.__name__, self._parts), events.install_listener("numba:compile", _Parts()):
                 yield
         made(self._parts)

@@ -69,8 +69,8 @@ _UNWANTED = re.compile(
 _GLOBAL = re.compile(r"= (?:common |linkonce |linkonce_odr )(?:local_unnamed_addr |unnamed_addr )?global")
 _HEAD = re.compile(r"^define (?:linkonce_odr |internal |private )?(.*?)(?: #\d+)? \{$", re.M)
 
-#: The entry: of what the function takes, a GPU has all bytes where it has its constants, so that no lane waits for a
-#: field of it, and none keeps one in a register.
+#: The entry takes by value what the function takes: a GPU has these bytes among its constants, so that no lane waits
+#: for a field of it or keeps one in a register.
 ENTRY = """
 declare i32 @{name}(ptr, ptr, ptr)
 define {convention} void @{kernel}(ptr {passing} %given) #999 {{

@@ -20,8 +20,8 @@ from tracecore.cuda.device_memory import DeviceMemory
 
 T = TypeVar("T")
 
-#: More bytes than any tuple has, which are as many as a kernel takes; and what the places of arrays are multiples of.
-MOST_BYTES, ALIGNMENT = 1 << 15, 256
+#: As many bytes as a kernel takes, which no tuple exceeds; and what the places of arrays are multiples of.
+MOST_BYTES, ALIGNMENT = 32_764, 256
 
 #: Arrays of fewer bytes are copied for everybody anew, all of them at once.
 SHARED_BYTES = 1 << 16
