@@ -1,16 +1,18 @@
 # make picture: install into .venv-picture and render the shipped scene. No GPU and no compiler is needed.
-# make test:    install into .venv-test with all tools and run every check. GPU tests skip where there is no GPU, and
-#               those by independent judges where these cannot be installed.
+# make test:    install into .venv-test with all tools and run every check, but for the tests that tests/thorough.txt
+#               names. GPU tests skip where there is no GPU, and those by independent judges where these cannot be
+#               installed.
+# make thorough: the same with all tests: before a release, and after a change of shading, of loops or of kernels.
 # make versions: make a picture with the oldest packages that are allowed, and the same with the newest ones on the newest
 #               Python.
-# make coverage: run the tests once more and tell which lines of Python no test runs, in build/coverage.
+# make coverage: run all tests once more and tell which lines of Python no test runs, in build/coverage.
 # Another Python: make test PYTHON=python3.15
 
 PYTHON ?= python3
 SOURCES := pyproject.toml README.md $(shell find renderer tracecore shaders scenes -type f ! -path '*/__pycache__/*')
 
 # What clang-format keeps in shape.
-CPP := $(shell find tracecore tests docs -name '*.cu' -o -name '*.cuh' -o -name '*.hpp')
+CPP := $(shell find tracecore tests docs -name '*.cu' -o -name '*.cuh' -o -name '*.hpp' -o -name '*.cpp')
 
 # Two other renderers and a denoiser, by which pictures are judged.
 JUDGES := mitsuba pyoidn pyluxcore
@@ -21,7 +23,7 @@ LOOPS := photon-loops eye-loops
 # Tests start many processes. Each would compile all Python anew where the environment has Python keep none of it.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: picture test versions coverage checked judges collected $(LOOPS) clean
+.PHONY: picture test thorough versions coverage checked judges collected $(LOOPS) clean
 
 picture: .venv-picture/installed
 	.venv-picture/bin/tracecore render cornell -o output/cornell-photon.png
@@ -32,9 +34,11 @@ picture: .venv-picture/installed
 	.venv-picture/bin/python -m pip install --quiet .
 	touch $@
 
-test: .venv-test/installed
+thorough: TESTS := --thorough
+
+test thorough: .venv-test/installed
 	$(MAKE) --jobs checked judges collected $(LOOPS)
-	.venv-test/bin/python -m pytest -n auto --dist loadfile --no-loadscope-reorder
+	.venv-test/bin/python -m pytest $(TESTS) -n auto --dist loadfile --no-loadscope-reorder
 
 checked judges $(LOOPS): .venv-test/installed
 
@@ -54,7 +58,7 @@ coverage: export COVERAGE_FILE := $(CURDIR)/build/coverage/data
 coverage: .venv-test/installed
 	rm -rf build/coverage
 	mkdir -p build/coverage
-	.venv-test/bin/coverage run -m pytest -n auto --dist loadfile --no-loadscope-reorder
+	.venv-test/bin/coverage run -m pytest --thorough -n auto --dist loadfile --no-loadscope-reorder
 	.venv-test/bin/coverage combine --quiet build/coverage
 	.venv-test/bin/coverage report
 	.venv-test/bin/coverage html --quiet --directory build/coverage

@@ -71,6 +71,15 @@ os.environ["TRACECORE_TREE_BYTES"] = "0"
 
 SHARED = Path(__file__).resolve().parents[2] / "shared" / "scenes"
 
+#: Tests that take longest, each by the beginning of its name: a run of all files leaves them out, unless it is to be
+#: thorough.
+THOROUGH = Path(__file__).with_name("thorough.txt")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Adds the option of a run that leaves nothing out."""
+    parser.addoption("--thorough", action="store_true", help="run those tests too that tests/thorough.txt names")
+
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Puts the tests of the longest files first; the rest keep their order. Where there is no GPU, a test that needs
@@ -78,10 +87,23 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     folder = Path(__file__).parent
     rank = {folder / name: i for i, name in enumerate(LONGEST)}
     items.sort(key=lambda item: rank.get(item.path, len(LONGEST)))
-    if gpu_unavailable_reason() is not None:
-        others = repeated(items)
-        items[:] = [item for item in items if item not in others]
-        config.hook.pytest_deselected(items=list(others))
+    others = repeated(items) if gpu_unavailable_reason() is not None else set()
+    if config.args_source is pytest.Config.ArgsSource.TESTPATHS:
+        long = taking_long(items)
+        others |= set() if config.option.thorough else long
+    items[:] = [item for item in items if item not in others]
+    config.hook.pytest_deselected(items=list(others))
+
+
+def taking_long(items: list[pytest.Item]) -> set[pytest.Item]:
+    """Returns the tests that `THOROUGH` names. Raises `pytest.UsageError` where it names one that there is not."""
+    found: set[pytest.Item] = set()
+    for line in THOROUGH.read_text(encoding="utf-8").splitlines():
+        named = {item for item in items if item.nodeid.startswith(f"tests/{line}")}
+        if not named:
+            raise pytest.UsageError(f"{THOROUGH}: there is no test {line}")
+        found |= named
+    return found
 
 
 def repeated(items: list[pytest.Item]) -> set[pytest.Item]:

@@ -3,13 +3,13 @@ made of."""
 
 import re
 from dataclasses import replace
-from functools import cache
+from functools import cache, cached_property
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from fake_cuda import installed
-from lanes_on_threads import LanesOnThreads
+from lanes_by_turns import LanesByTurns
 from llvmlite.binding import parse_bitcode
 from photon_clouds import photons_in_a_cloud
 from small_scenes import flat_snapshot
@@ -73,13 +73,17 @@ class WarpPhotons:
         self.wave.supply[:, 1], self.wave.sequences[:] = PHOTONS, range(PASSES)
         self.code = warp_code(launch_of(shade_wave, self.wave), self.made_of)
 
+    @cached_property
+    def lanes(self):
+        return LanesByTurns(self.code)
+
     def traced_by_lanes(self, tracer, task):
-        """Yields photons in order, and counters, of passes of a task whose lanes are threads."""
-        lanes, record = LanesOnThreads(self.code), np.zeros(MOST_BYTES, np.uint8)
+        """Yields photons in order, and counters, of passes of a task whose lanes go by turns."""
+        record = np.zeros(MOST_BYTES, np.uint8)
         lay_out(self.wave._replace(task=task), record.ctypes.data)
         while True:
             for warp in range(WARPS):
-                lanes.run(warp, record.ctypes.data)
+                self.lanes.run(warp, record.ctypes.data)
             if not self.wave.active.any():
                 break
             answer(tracer, self.wave.traced, self.wave.to_trace, self.wave.answers)
@@ -170,7 +174,7 @@ def test_lanes_sort_photons_into_the_map_of_the_cpu_bit_for_bit():
 
 
 class MapOnHost:
-    """Sorts photons by lanes that are threads, behind those of other maps."""
+    """Sorts photons by lanes that go by turns, behind those of other maps."""
 
     def __init__(self, stored, photons, grid):
         self.keys, self.order = np.zeros(BEFORE + photons, np.int64), np.zeros(BEFORE + photons, np.int64)
@@ -208,12 +212,12 @@ class MapOnHost:
 
 @cache
 def lanes_of(launch, made_of=NO_PARTS):
-    """Returns lanes that are threads for a launch of a kernel, compiled once for all tests."""
-    return LanesOnThreads(warp_code(launch, made_of))
+    """Returns lanes that go by turns for a launch of a kernel, compiled once for all tests."""
+    return LanesByTurns(warp_code(launch, made_of))
 
 
 def run_warps(lanes, work, warps):
-    """Has lanes that are threads do the work of so many warps."""
+    """Has lanes that go by turns do the work of so many warps."""
     record = laid_out(work)
     for warp in range(warps):
         lanes.run(warp, record.ctypes.data)
@@ -271,7 +275,7 @@ def test_lanes_tell_of_samples_within_the_crop_that_cannot_be(pixel, column, sam
 
 
 def added_by_lanes(images, numbers, crop):
-    """Returns sums of passes by lanes that are threads, and whether a sample is none that a film holds."""
+    """Returns sums of passes by lanes that go by turns, and whether a sample is none that a film holds."""
     work = pass_sums.new_sums(np, images, numbers, SIZE[0], crop)
     lanes = lanes_of(launch_of(pass_sums.add_passes, work))
     run_warps(lanes, work, -(-crop[2] * crop[3] * images.shape[2] // pass_sums.PART))
@@ -302,7 +306,7 @@ def test_a_launch_is_given_what_its_lanes_take_and_they_look_at_a_chunk_at_once(
 
 
 def passes_by_lanes(driver, tracer, lookups=()):
-    """Returns images, and counters, of passes whose lanes are threads. lookups: photons of each pass.
+    """Returns images, and counters, of passes whose lanes go by turns. lookups: photons of each pass.
 
     All paths that ask photons run the code of a final gather, which has what others ask by: it takes long to compile.
     """
@@ -333,8 +337,8 @@ def passes_by_lanes(driver, tracer, lookups=()):
         answer(tracer, wave.shadows_traced, wave.to_trace[1:], wave.shadow_answers)  # with sheets it matters which
 
 
-class WarpsOnThreads:
-    """Stands for a `WarpKernel` where CUDA is played: what a stream does of it are warps whose lanes are threads."""
+class WarpsByTurns:
+    """Stands for a `WarpKernel` where CUDA is played: what a stream does of it are warps whose lanes go by turns."""
 
     def __init__(self, cuda, lanes):
         self._cuda, self._lanes = cuda, lanes
@@ -367,8 +371,8 @@ def ordered_rows_here(columns, count, key, words):
 
 
 def test_waves_store_the_photons_of_the_loops_though_there_is_no_room_for_all(kitchen, cuda, monkeypatch):
-    lanes, drained = LanesOnThreads(kitchen.code), []
-    monkeypatch.setattr(waves, "WarpKernel", lambda *given: WarpsOnThreads(cuda, lambda: lanes))
+    drained = []
+    monkeypatch.setattr(waves, "WarpKernel", lambda *given: WarpsByTurns(cuda, lambda: kitchen.lanes))
     monkeypatch.setattr(photon_waves, "columns_of", lambda *given: drained.append(given) or columns_of_here(*given))
     monkeypatch.setattr(photon_waves, "MOST_PHOTONS", 1)  # so there is room for no more than there has to be
     with GpuTracer(kitchen.snapshot.positions, "persistent-bvh4", threads=1, dispatch="streamed") as tracer:
@@ -481,7 +485,7 @@ def test_lanes_make_the_passes_of_the_loops_bit_for_bit(kind, vases):
 
 
 def test_waves_make_the_passes_of_the_loops(vases, cuda, monkeypatch):
-    monkeypatch.setattr(waves, "WarpKernel", lambda _, *given: WarpsOnThreads(cuda, lambda: lanes_of(*given[:2])))
+    monkeypatch.setattr(waves, "WarpKernel", lambda _, *given: WarpsByTurns(cuda, lambda: lanes_of(*given[:2])))
     with tracecore.open_tracer(vases.positions, device="cpu", threads=1) as tracer:
         driver = PathDriver(vases, tracer, OF_VASES)
         expected = [driver.render_pass(number).reshape(-1, LAYER_END) for number in range(PASSES)]

@@ -78,7 +78,8 @@ def test_options_of_commands_between_words_are_there() -> None:
 
 
 def test_other_commands_are_there() -> None:
-    targets = re.findall(r"^(\w+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
+    rules = re.findall(r"^([\w ]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
+    targets = " ".join(rules).split()
     for one in set(PRINTED) - set(OURS):
         assert one.mark.startswith(NOT_RUN), one
         program, what = one.words[:2]
