@@ -119,7 +119,7 @@ def driver_rows(arguments: argparse.Namespace, snapshot: Snapshot) -> tuple[list
         height=height,
         photons=arguments.photons,
         sampler=arguments.sampler,
-        shading=arguments.shading,
+        shading=arguments.shading or "auto",
         threads=arguments.threads,
         adds_up=True,
     )

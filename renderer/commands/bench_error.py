@@ -100,8 +100,8 @@ def run(arguments: argparse.Namespace) -> int:
     _check_options(arguments)
     check_request(arguments)
     width, height = arguments.size
-    own = {name: getattr(arguments, name) for name in ("photons", "sampler", "threads", "shading")}
-    settings = RenderSettings(width=width, height=height, **own)
+    own = {name: getattr(arguments, name) for name in ("photons", "sampler", "threads")}
+    settings = RenderSettings(width=width, height=height, shading=arguments.shading or "auto", **own)
     choice = TracerChoice(device=arguments.device, threads=arguments.threads)
     with open_context(arguments.scene, SceneView.chosen(arguments), choice, partial(load_for, arguments)) as context:
         scene, tracer = context.snapshot, context.tracer

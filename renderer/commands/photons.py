@@ -148,7 +148,7 @@ def _begin(arguments: argparse.Namespace) -> Settings:
     names = ("device", *UNSHARED, "threads", "fallback", "timeline")
     members = Settings(**{name: getattr(arguments, name) for name in names})
     _check_files(arguments)
-    if arguments.shading != "cpu" and (arguments.gpus is not None or arguments.cluster is not None):
+    if arguments.shading not in (None, "cpu") and (arguments.gpus is not None or arguments.cluster is not None):
         raise UsageError(f"--shading {arguments.shading}: other processes shade on their CPUs; leave it out")
     begin_to_load(PHOTON_CODE)
     return members

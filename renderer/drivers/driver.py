@@ -260,6 +260,11 @@ class Driver:
             image = with_columns(within_crop(self.render_pass(index), self.settings), self.settings)
             yield MadeShare(image, summed(self.work, before, -1), self.carries())
 
+    @classmethod
+    def has_waves(cls) -> bool:
+        """Returns whether a GPU can shade what the driver's rays hit."""
+        return False
+
     @property
     def why_on_cpu(self) -> str | None:
         """Returns why threads of the CPU shade, in words, or None where a GPU does."""

@@ -156,6 +156,11 @@ class EyeDriver(Driver):
         make_eye_paths_ready(self.scene.bsdfs, self.diffuse, columns_of(self.settings))
         load_all(self.code)
 
+    @classmethod
+    def has_waves(cls) -> bool:
+        """Returns whether waves on a GPU make the passes that threads make, see `in_waves_too`."""
+        return getattr(cls.trace_pass, "is_in_waves", False)
+
     @cached_property
     def why_on_cpu(self) -> str | None:
         """Returns why the CPU shades what rays hit, in words, or None where a GPU does."""
@@ -171,7 +176,7 @@ class EyeDriver(Driver):
         from renderer.gpu.waves import why_not
 
         reason = why_not(self.scene, self.tracer)
-        if reason is None and not getattr(type(self).trace_pass, "is_in_waves", False):
+        if reason is None and not self.has_waves():
             return "the driver traces passes in a way of its own, which only the CPU does"
         return reason
 

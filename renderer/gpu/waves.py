@@ -26,6 +26,7 @@ from renderer.scene.photon_scene import (
 )
 from renderer.simd.bsdf_kinds import kinds_of
 from tracecore.compilation.borrowing import lent_type
+from tracecore.compilation.gpu_code import LEAST_CUDA
 from tracecore.compilation.lanes import Parts
 from tracecore.compilation.unit_calls import Call, call_of
 from tracecore.cuda.device import Stream
@@ -192,6 +193,8 @@ def why_not(scene: PackedScene, tracer: Any) -> str | None:
     """Returns why a scene cannot be shaded where a tracer traces, in words, or None where it can."""
     if not isinstance(tracer, GpuTracer):
         return "only the tracer of a GPU has one to shade on (--device gpu)"
+    if tracer.gpu.driver.versions()[0] < LEAST_CUDA:
+        return "kernels that shade need NVIDIA's driver 530 or a newer one"
     if len(scene.bsdfs.shaders) > 0:
         return "the scene has functions of your own that look at each hit, which only the CPU calls"
     return None

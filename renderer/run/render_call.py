@@ -28,7 +28,14 @@ from renderer.run.memory import check_fits
 from renderer.run.picture.make_picture import make_picture, picture_by_pass
 from renderer.run.picture.picture_files import written_files
 from renderer.run.plan import Plan, layers_for, layers_wanted
-from renderer.scene.render_context import RenderContext, TracerChoice, context_of, gpu_found_meanwhile, viewing_of
+from renderer.scene.render_context import (
+    RenderContext,
+    TracerChoice,
+    context_of,
+    gpu_found_meanwhile,
+    has_gpu,
+    viewing_of,
+)
 from renderer.settings.picture import (
     AUTO_DRIVER,
     DEFAULT_DRIVER,
@@ -44,6 +51,7 @@ from scenes.files.written_file import target_of
 from scenes.keys.place import did_you_mean
 from scenes.model import Snapshot, check_camera
 from scenes.playing.evaluator import viewed
+from tracecore import device_and_index
 from tracecore.compilation.cached import begin_to_load
 from tracecore.threads import bounded_threads
 
@@ -177,6 +185,7 @@ def plan_picture(scene: AnyScene, settings: Settings, *, is_sequence: bool = Fal
     taken: dict[str, Any] = {"threads": bounded_threads(settings.threads)}
     if settings.driver not in (None, AUTO_DRIVER):
         check_driver(settings, settings.driver)
+    check_shading(settings, is_sequence=is_sequence)
     check_motion(settings, scene, is_sequence=is_sequence)
     check_files(settings, is_sequence=is_sequence)
     start = time.perf_counter()
@@ -207,11 +216,19 @@ def plan_picture(scene: AnyScene, settings: Settings, *, is_sequence: bool = Fal
     name = chosen_driver(settings, scene, settings.driver or proposed.get("driver") or DEFAULT_DRIVER)
     check_driver(settings, name)
     driver = find_driver(name)
-    for key, value in proposed.items():  # where nothing is said, but for what the driver has no use for
-        if getattr(settings, key) is None and (key in driver.takes or key not in DRIVER_SETTINGS):
-            taken[key] = value
-    settings = replace(settings, **taken | {"driver": name})
+    taken |= proposals(settings, driver, proposed) | {"driver": name}
+    taken["shading"] = settings.shading or usual_shading(settings, driver, is_sequence=is_sequence)
+    settings = replace(settings, **taken)
     return Plan(scene=scene, settings=settings, driver=driver, load_seconds=time.perf_counter() - start)
+
+
+def proposals(settings: Settings, driver: type[Driver], proposed: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns what a scene proposes where nothing is said, but for what the driver has no use for."""
+    return {
+        name: value
+        for name, value in proposed.items()
+        if getattr(settings, name) is None and (name in driver.takes or name not in DRIVER_SETTINGS)
+    }
 
 
 def chosen_driver(settings: Settings, scene: Scene | Snapshot, name: str) -> str:
@@ -328,16 +345,32 @@ def check_output(settings: Settings, path: Path) -> None:
         raise UsageError(f"--denoise is for .png and .exr; '{path}' holds the picture as it is; leave it out")
 
 
-def check_motion(settings: Settings, scene: AnyScene, *, is_sequence: bool) -> None:
-    """Raise `UsageError` for what would do nothing with an open shutter, or without it, or to a moment, and where a GPU
-    is to shade passes that are shared out; of sequences whole frames are.
-    """
-    if settings.is_shared and settings.shading != "cpu" and not is_sequence:
+def check_shading(settings: Settings, *, is_sequence: bool) -> None:
+    """Raise `UsageError` where a GPU is to shade passes that are shared out, of sequences whole frames are, and where
+    it is to have batches."""
+    if settings.is_shared and settings.shading not in (None, "cpu") and not is_sequence:
         raise UsageError(f"--shading {settings.shading}: passes of other processes are shaded by CPUs; leave it out")
     if settings.is_shared and (settings.device, settings.shading) == ("cpu", "gpu"):
         raise UsageError(
             "--shading gpu: only the tracer of a GPU has one to shade on, and device is cpu; leave one out"
         )
+    if settings.shading == "gpu" and settings.verify is not None:
+        raise UsageError("--verify compares the hits of batches, and with --shading gpu there are none; leave one out")
+
+
+def usual_shading(settings: Settings, driver: type[Driver], *, is_sequence: bool) -> str:
+    """Returns where hits are shaded if nobody says so: on a GPU if there is one and the driver has waves, but for
+    passes of other processes, and where something is asked for that batches of a CPU have."""
+    asks_for_batches = any(getattr(settings, name) is not None for name in ("dispatch", "verify", "timeline"))
+    asks_for_batches |= settings.batch_rays != Settings.batch_rays
+    if asks_for_batches or not driver.has_waves() or (settings.is_shared and not is_sequence):
+        return "cpu"
+    name, index = device_and_index(settings.device)
+    return "auto" if name in ("auto", "gpu") and has_gpu(index) else "cpu"
+
+
+def check_motion(settings: Settings, scene: AnyScene, *, is_sequence: bool) -> None:
+    """Raise `UsageError` for what would do nothing with an open shutter, or without it, or to a moment."""
     if isinstance(scene, Snapshot) and (settings.frame or settings.time is not None or settings.shutter is not None):
         raise UsageError("a Snapshot is one moment of a scene; leave out frame, time and shutter, or give the Scene")
     if isinstance(scene, Snapshot) and settings.up_axis is not None:

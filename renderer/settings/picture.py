@@ -374,11 +374,11 @@ class Settings(Checked):
         default=4096,
         group=TRACING,
     )
-    shading: str = setting(
+    shading: str | None = setting(
         Choice(("cpu", "gpu", "auto")),
         "where hits are shaded: cpu, by threads that stream batches to the tracer; gpu, where paths and photons stay, "
         "wave after wave; auto: there if it can be; the same bits",
-        default="cpu",
+        fallback="auto for pictures, cpu for photons and for passes of other processes",
         group=TRACING,
     )
     builder: str | None = setting(

@@ -57,6 +57,7 @@ def test_how_many_rays_are_expected(asked: dict[str, Any], rays: int | None) -> 
 def test_a_picture_with_the_tree_of_a_gpu(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tracecore.tracers.gpu.LEAST_TRIANGLES", 10_000)
     words = ["render", "cornell", "--driver", "path", "--size", "8x6", "--passes", "1", "--threads", "1", "--quiet"]
+    words += ["--shading", "cpu"]
     made = {}
     for cuda in installed(monkeypatch):
         for device in ("gpu", "cpu"):

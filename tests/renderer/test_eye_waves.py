@@ -1,5 +1,6 @@
 """Eye paths that a GPU traces and shades in waves: pictures that threads of the CPU make, and where it cannot be."""
 
+import json
 from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any, ClassVar
@@ -26,6 +27,7 @@ from renderer.gpu import eye_waves, photon_waves, waves
 from renderer.gpu.photon_kernel import shade_wave
 from renderer.gpu.waves import launch_of
 from renderer.photons.lookup import look_up
+from renderer.run import render_call
 from renderer.run.render_call import plan_picture
 from renderer.scene.packed_scene import pack_scene
 from renderer.settings.picture import Settings
@@ -34,6 +36,7 @@ from tracecore.cuda import warp_kernel
 from tracecore.cuda.device import gpu_unavailable_reason
 from tracecore.cuda.device_arrays import as_on_device
 from tracecore.errors import KernelError
+from tracecore.tracers.gpu import GpuTracer
 
 
 def picture(scene="kitchen", shading="gpu", **more):
@@ -235,6 +238,57 @@ def test_passes_that_are_shared_out_are_shaded_by_cpus():
         UsageError, match="--shading gpu: only the tracer of a GPU has one to shade on, and device is cpu"
     ):
         plan_picture("cornell", Settings(shading="gpu", cluster="local:2", device="cpu"), is_sequence=True)
+
+
+@pytest.mark.parametrize(
+    ("asked", "expected"),
+    [
+        ({}, "auto"),
+        ({"device": "gpu:1"}, "auto"),
+        ({"device": "gpu:7"}, "cpu"),  # there is none, which the tracer says
+        ({"device": "cpu"}, "cpu"),
+        ({"device": "emulator"}, "cpu"),
+        ({"driver": "vcm"}, "cpu"),
+        ({"verify": 0.1}, "cpu"),
+        ({"dispatch": "streamed"}, "cpu"),
+        ({"batch_rays": 256}, "cpu"),
+        ({"cluster": "local:2"}, "cpu"),
+        ({"shading": "cpu"}, "cpu"),
+        ({"shading": "gpu"}, "gpu"),
+    ],
+)
+def test_a_gpu_that_is_there_shades_pictures_by_itself(monkeypatch, asked, expected):
+    monkeypatch.setattr(render_call, "has_gpu", lambda index: index != 7)
+    assert plan_picture("cornell", Settings(**asked)).settings.shading == expected
+
+
+def test_a_gpu_shades_frames_that_are_shared_out_and_none_that_is_not_there(monkeypatch):
+    shared, alone = Settings(cluster="local:2"), Settings()
+    for is_there, expected in ((True, "auto"), (False, "cpu")):
+        monkeypatch.setattr(render_call, "has_gpu", lambda index, answer=is_there: answer)
+        assert plan_picture("cornell", shared, is_sequence=True).settings.shading == expected
+        assert plan_picture("cornell", alone).settings.shading == expected
+
+
+@pytest.mark.parametrize(("version", "reason"), [(12_000, "kernels that shade need"), (12_010, None)])
+def test_an_older_driver_leaves_shading_to_the_cpu(version, reason):
+    tracer = object.__new__(GpuTracer)
+    tracer.gpu = SimpleNamespace(driver=SimpleNamespace(versions=lambda: (version, 13_000)))
+    found = waves.why_not(pack_scene(load("cornell").snapshot(0.0)), tracer)
+    assert found is None if reason is None else found.startswith(reason)
+
+
+def test_no_batch_is_compared_where_there_is_none():
+    with pytest.raises(UsageError, match="--verify compares the hits of batches, and with --shading gpu"):
+        renderer.render("cornell", shading="gpu", verify=0.1)
+
+
+@pytest.mark.gpu
+def test_a_real_gpu_shades_pictures_by_itself_and_the_cpu_photons(gpu, tmp_path):
+    assert picture("cornell", shading=None, passes=1, photons=1000).statistics["shading"] == "gpu"
+    words, figures = ["photons", "cornell", "--store", "1000", "--device", "gpu", "--quiet"], tmp_path / "photons.json"
+    assert cli.main([*words, "--json", str(figures)]) == 0
+    assert json.loads(figures.read_text())["shading"] == "cpu"
 
 
 @pytest.mark.gpu

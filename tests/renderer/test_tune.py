@@ -284,7 +284,7 @@ def test_a_picture_is_traced_by_the_kernel_for_its_driver(cuda: FakeCuda, driver
     remember(FAKE, [facts(RayClass.COHERENT, if_if=2.0), facts(RayClass.INCOHERENT, replacing_compressed_bvh8=2.0)])
     small = {"driver": driver, "size": (8, 6), "passes": 1, "threads": 1, "quiet": True}
     on_cpu = renderer.render(inside_of_lamp_box(), device="cpu", **small)  # type: ignore[arg-type]
-    picture = renderer.render(inside_of_lamp_box(), device="gpu", **small)  # type: ignore[arg-type]
+    picture = renderer.render(inside_of_lamp_box(), device="gpu", shading="cpu", **small)  # type: ignore[arg-type]
     expected = {"whitted": ("if-if", "coherent"), "path": ("replacing-compressed-bvh8", "incoherent")}[driver]
     figures = picture.statistics
     assert (figures["kernel"], figures["kernel_choice"]) == (

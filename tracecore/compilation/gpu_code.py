@@ -28,8 +28,8 @@ from tracecore.compilation.vector import emitting
 TRIPLE = "nvptx64-nvidia-cuda"
 LAYOUT = "e-p6:32:32-i64:64-i128:128-i256:256-v16:16-v32:32-n16:32:64"
 
-#: The version of PTX that LLVM writes: that of CUDA 12.1, from which on a kernel takes more than 4 KB.
-PTX = "+ptx81"
+#: The version of PTX that LLVM writes, and of CUDA, from which on a kernel takes more than 4 KB, as a driver tells it.
+PTX, LEAST_CUDA = "+ptx81", 12_010
 
 #: What Numba calls of the C library and of its runtime, as LLVM's own instructions. Nothing is counted or allocated.
 SUPPORT = """
