@@ -352,9 +352,10 @@ class FakeCuda:
         return SUCCESS if marked.passed[0] == marked.recorded else NOT_READY
 
     def await_event(self, event: int, seconds: float) -> int:
-        deadline = time.perf_counter() + seconds
+        deadline, pause = time.perf_counter() + seconds, 1e-5
         while (status := self.query_event(event)) == NOT_READY and time.perf_counter() <= deadline:
-            time.sleep(1e-5)
+            time.sleep(pause)
+            pause = min(2.0 * pause, 1e-3)  # looks take the time of what is awaited
         return status
 
     def copy(self, to: int, source: int, size: int, direction: int, stream: int) -> None:
