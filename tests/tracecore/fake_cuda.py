@@ -15,7 +15,7 @@ import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from queue import SimpleQueue
+from queue import Queue
 from typing import Any
 
 import numpy as np
@@ -74,20 +74,23 @@ class FakeStream:
     def __init__(self, ptr: int, device: "FakeDevice") -> None:
         self.ptr = ptr
         self.device = device
-        self._queue: SimpleQueue[Work | None] = SimpleQueue()
+        self._queue: Queue[Work | None] = Queue()
         self._runs = False
         weakref.finalize(self, self._queue.put, None).atexit = False
 
     def add(self, work: Work) -> None:
         if not self._runs:
             self._runs = True
+            self.device.lines.append(self._queue)
             threading.Thread(target=_work_off, args=(self._queue,), daemon=True).start()
         self._queue.put(work)
 
 
-def _work_off(queue: "SimpleQueue[Work | None]") -> None:
+def _work_off(queue: "Queue[Work | None]") -> None:
     while (work := queue.get()) is not None:
         work()
+        queue.task_done()
+    queue.task_done()
 
 
 class FakeEvent:
@@ -124,6 +127,7 @@ class FakeDevice:
         self.goes_on = threading.Event()
         self.goes_on.set()
         self.stop_words: list[int] = []  # addresses, of resident kernels that run
+        self.lines: list[Queue[Work | None]] = []  # of streams that have had work
 
     def fail(self, status: int) -> None:
         """Fail for good: kernels have ended, so that their memory may be given back; each call answers the status."""
@@ -531,7 +535,7 @@ def hang_at(cuda: FakeCuda, monkeypatch: pytest.MonkeyPatch, entry: str) -> None
 def rested(cuda: FakeCuda) -> None:
     """Let what hung run to its end, which finds its memory in place."""
     deadline = time.perf_counter() + 60.0
-    while any(device.runs.locked() for device in cuda.devices):
+    while any(line.unfinished_tasks for device in cuda.devices for line in device.lines):
         assert time.perf_counter() < deadline, "a kernel has not ended in 60 s"
         time.sleep(1e-3)
     assert cuda.complaints == []

@@ -288,8 +288,8 @@ def test_a_gpu_that_does_not_answer_keeps_what_it_uses(cuda, entry, monkeypatch)
     hang_at(cuda, monkeypatch, entry)
     with pytest.raises(DeviceError, match=r"the GPU has not answered in 0\.3 s: end this process"):
         tracer.update(CASE.triangles)
+    tracer.close()  # while it hangs
     cuda.rest()
-    tracer.close()
     rested(cuda)
 
 

@@ -23,12 +23,14 @@ class DeviceRefit:
 
     device: where it lies; the calling thread is attached to it.
     layout: name of its layout, one of `refit_records.PROGRAMS`.
-    scene: addresses of its nodes and of its triangles.
+    scene: memory of its nodes and of its triangles.
     counts: of nodes, and of triangles.
     """
 
-    def __init__(self, device: CudaDevice, layout: str, scene: tuple[int, int], counts: tuple[int, int]) -> None:
-        self._stream = Stream(device)
+    def __init__(
+        self, device: CudaDevice, layout: str, scene: tuple[DeviceMemory, DeviceMemory], counts: tuple[int, int]
+    ) -> None:
+        self._stream, self._scene = Stream(device), scene
         self._program = DeviceProgram(device, PROGRAMS[layout])
         self._nodes, self._triangles = counts
         size = self._nodes * (2 * INDEX_BYTES + BOUNDS_BYTES)
@@ -40,8 +42,8 @@ class DeviceRefit:
         self._used: list[Any] = [self._extent, parent, arrivals, boxes]
         self._record = self._program.record(
             "link",
-            nodes=scene[0],
-            packed_triangles=scene[1],
+            nodes=scene[0].address,
+            packed_triangles=scene[1].address,
             parent=parent,
             arrivals=arrivals,
             boxes=boxes,

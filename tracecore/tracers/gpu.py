@@ -234,8 +234,8 @@ class GpuTracer(OpenTracer):
         strategy, scene = self.launch_context.kernel.strategy, self.launch_context.scene
         if strategy.layout.name not in REFIT_PROGRAMS:
             raise KernelError(f"a GPU does not move triangles for kernel {self.name!r}; open another tracer")
-        addresses = scene.memory("nodes").address, scene.memory("triangles").address
-        return DeviceRefit(self.gpu, strategy.layout.name, addresses, (self.bvh.nodes, self._triangle_count))
+        memories = scene.memory("nodes"), scene.memory("triangles")
+        return DeviceRefit(self.gpu, strategy.layout.name, memories, (self.bvh.nodes, self._triangle_count))
 
     @property
     def launch_context(self) -> LaunchContext:

@@ -11,6 +11,7 @@ run = Team.run
 
 
 def run_and_interrupt(team, make_loop):
+    Team.run = run  # a pilot is the first to run; the pass comes at once
     threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
     run(team, make_loop)
 
