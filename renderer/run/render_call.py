@@ -360,7 +360,7 @@ def check_shading(settings: Settings, *, is_sequence: bool) -> None:
 
 def usual_shading(settings: Settings, driver: type[Driver], *, is_sequence: bool) -> str:
     """Returns where hits are shaded if nobody says so: on a GPU if there is one and the driver has waves, but for
-    passes of other processes, and where something is asked for that batches of a CPU have."""
+    passes of other processes, and for what only batches that a CPU shades have."""
     asks_for_batches = any(getattr(settings, name) is not None for name in ("dispatch", "verify", "timeline"))
     asks_for_batches |= settings.batch_rays != Settings.batch_rays
     if asks_for_batches or not driver.has_waves() or (settings.is_shared and not is_sequence):

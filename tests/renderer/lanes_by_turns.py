@@ -9,6 +9,7 @@ from pathlib import Path
 
 import llvmlite.binding as llvm
 import numpy as np
+import pytest
 
 import tracecore.emulator.library as emulator
 from tracecore.compilation.gpu_code import ENTRY, SHARED, WarpCode, linked, optimise
@@ -30,11 +31,15 @@ NAMES = {
 
 @functools.cache
 def turns() -> ctypes.CDLL:
-    """Returns the functions of `lanes_by_turns.cpp`, which code that is made here finds by their names."""
-    source, folder = Path(__file__).with_suffix(".cpp"), Path(tempfile.mkdtemp())
-    command = ["g++", "-std=c++17", "-O1", "-fPIC", "-shared", f"-I{emulator.HEADERS}", "-o", "turns.so", source]
-    subprocess.run(command, check=True, cwd=folder)
-    library = ctypes.CDLL(folder / "turns.so")
+    """Returns the functions of `lanes_by_turns.cpp`, which code that is made here finds by their names. Skips the test
+    where there is no g++."""
+    if reason := emulator.emulator_unavailable_reason():
+        pytest.skip(reason)
+    source, flags = Path(__file__).with_suffix(".cpp"), ["-std=c++17", "-O1", "-fPIC", "-shared"]
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "turns.so")
+        subprocess.run(["g++", *flags, f"-I{emulator.HEADERS}", "-o", path, source], check=True)
+        library = ctypes.CDLL(path)
     for name in NAMES.values():
         llvm.add_symbol(name, ctypes.cast(library[name], ctypes.c_void_p).value)
     library.lanes_run.restype = ctypes.c_bool

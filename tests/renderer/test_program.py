@@ -112,4 +112,4 @@ def test_threads_are_bounded_and_a_note_says_so(caplog: pytest.LogCaptureFixture
     assert caplog.messages == []
     assert bounded_threads(most + 1) == most
     assert f"{most + 1} threads are too many" in caplog.messages[0]
-    assert plan_picture("cornell", Settings(threads=1024)).settings.threads == min(most, 1024)
+    assert plan_picture("cornell", Settings(threads=1024, device="cpu")).settings.threads == min(most, 1024)
