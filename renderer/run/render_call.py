@@ -361,12 +361,12 @@ def check_shading(settings: Settings, *, is_sequence: bool) -> None:
 def usual_shading(settings: Settings, driver: type[Driver], *, is_sequence: bool) -> str:
     """Returns where hits are shaded if nobody says so: on a GPU if there is one and the driver has waves, but for
     passes of other processes, and for what only batches that a CPU shades have."""
-    asks_for_batches = any(getattr(settings, name) is not None for name in ("dispatch", "verify", "timeline"))
-    asks_for_batches |= settings.batch_rays != Settings.batch_rays
-    if asks_for_batches or not driver.has_waves() or (settings.is_shared and not is_sequence):
+    if not settings.device.startswith(("auto", "gpu")) or (settings.is_shared and not is_sequence):
         return "cpu"
-    name, index = device_and_index(settings.device)
-    return "auto" if name in ("auto", "gpu") and has_gpu(index) else "cpu"
+    of_batches = (settings.dispatch, settings.verify, settings.timeline)
+    if of_batches != (None, None, None) or settings.batch_rays != Settings.batch_rays or not driver.has_waves():
+        return "cpu"
+    return "auto" if has_gpu(device_and_index(settings.device)[1]) else "cpu"
 
 
 def check_motion(settings: Settings, scene: AnyScene, *, is_sequence: bool) -> None:
