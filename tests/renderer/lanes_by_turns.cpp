@@ -18,10 +18,10 @@ enum class Meeting : uint32_t { SYNC, VOTE, SUM, READ, ENDED };
 struct Warp {
     emulator::Fiber host, lanes[LANES];
     Meeting met[LANES];
-    uint32_t said[2]
-                 [LANES];  // in this meeting and in the one before: a lane may come to the next one while others read
-    uint32_t lane;         // the one that runs
-    uint32_t number;       // of the warp in its launch
+    // In this meeting and in the one before: a lane may come to the next one while others read.
+    uint32_t said[2][LANES];
+    uint32_t lane;    // the one that runs
+    uint32_t number;  // of the warp in its launch
     uint32_t meetings;
     uint32_t votes, sum;  // of what was said last
     uint32_t random;

@@ -252,6 +252,7 @@ def test_passes_that_are_shared_out_are_shaded_by_cpus():
         ({"verify": 0.1}, "cpu"),
         ({"dispatch": "streamed"}, "cpu"),
         ({"batch_rays": 256}, "cpu"),
+        ({"timeline": "timeline.json"}, "cpu"),
         ({"cluster": "local:2"}, "cpu"),
         ({"shading": "cpu"}, "cpu"),
         ({"shading": "gpu"}, "gpu"),
